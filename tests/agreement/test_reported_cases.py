@@ -35,7 +35,9 @@ def _program(case: dict[str, Any], folder: Path, ensures: tuple[str, ...] = ()) 
         ]
     parts = [algorithms[name] for name in wanted]
     if ensures:
-        head, body = re.match(r"(algorithm .*?:\n(?:    where [^\n]*\n)?)(.*)", parts[0], flags=re.S).groups()
+        head, body = re.match(
+            r"(algorithm .*?:\n(?:    \"[^\n]*\n)?(?:    where [^\n]*\n)?)(.*)", parts[0], flags=re.S
+        ).groups()
         parts[0] = head + "".join(f"    ensures {each}\n" for each in ensures) + body
     file = folder / f"{case['algorithm']}.algo"
     file.write_text("".join(parts))

@@ -31,6 +31,9 @@ MAX_REPLACED = 1_000
 def bound_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
     """Return a bound on the sum of a nonnegative `value` over lo <= variable < hi, or None."""
     first = _bound_in_budget(sum_over, value, variable, lo, hi, facts, upper, 0)
+    common = _bound_minima_by_common_side(value, variable, facts) if upper else None
+    if common is not None and (first is None or facts.nonnegative(first - (hi - lo) * common)):
+        return (hi - lo) * common
     if first is None and upper:
         maximum = _bound_in_budget(max_over, value, variable, lo, hi, facts, True, 0)
         return None if maximum is None else (hi - lo) * maximum
@@ -59,6 +62,24 @@ def bound_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, uppe
     if second is None or second == first:
         return first
     return facts.minimum(first, second) if upper else facts.maximum(first, second)
+
+
+def _bound_minima_by_common_side(value: Poly, variable: str, facts: Facts) -> Poly | None:
+    """Bound max(0, min(e, f)) by max(0, e) where e is free of the variable; None unless the whole value then is."""
+
+    def bound_outer(atom: Atom) -> Poly | None:
+        if not isinstance(atom, a.PositivePart) or variable not in atom.names:
+            return None
+        # min(e, f) is f - max(0, f - e).
+        inner = atom.argument
+        for part in [part for part in inner.atoms() if isinstance(part, a.PositivePart)]:
+            if inner.coefficients(part).get(1) == -ONE:
+                inner = facts.simplify(inner.replace_atom(part, part.argument))
+        return facts.positive_part(inner)
+
+    added = all(coefficient > 0 for coefficient in value.terms.values())
+    bound = value.map_atoms(bound_outer) if added else value
+    return None if variable in bound.names else bound
 
 
 def _has_distinct_segments(gap: a.Gap, variable: str) -> bool:

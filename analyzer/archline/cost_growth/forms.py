@@ -123,6 +123,11 @@ def drop_conditions(value: Poly, facts: Facts) -> Poly:
         pair = match_condition_pair(value, atom, facts)
         if pair is not None and facts.nonnegative(pair.weight):
             return drop_conditions(pair.rest + pair.weight * pair.most, facts)
+    for level in sorted((atom for atom in value.atoms() if isinstance(atom, a.CeilLog2)), key=str):
+        # ceil(log2(n)) + 1 - ceil(log2(n + 1)) is 0 at powers of 2, else 1.
+        smaller, parts = a.ceil_log2(level.argument - 1), value.coefficients(level)
+        if smaller.atoms() & value.atoms() and parts.keys() <= {0, 1} and facts.nonnegative(-parts[1]):
+            return drop_conditions(value.replace_atom(level, smaller), facts)
     return value
 
 

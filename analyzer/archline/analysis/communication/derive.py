@@ -25,6 +25,7 @@ from archline.analysis.communication.floors import (
     readable_upper_bound,
     reduce_size_maxima,
 )
+from archline.analysis.communication.journeys import follow_journey
 from archline.analysis.communication.memory import LocalMemory
 from archline.analysis.communication.path_steps import PathStep
 from archline.analysis.communication.place import Position, ReachingProcessors, position_at_start, processor_counts
@@ -79,6 +80,9 @@ def derive_path_costs(
     single = [
         _express_in_sizes(spent, facts, algorithm)
         for spent in extend_paths_by_disseminations(corners, upper, facts, METRICS)
+    ]
+    single += [
+        _express_in_sizes(spent, facts, algorithm) for spent in _follow_journeys(module, algorithm, recursions, scope)
     ]
     means = (
         []
@@ -245,6 +249,20 @@ def _derive_processor_costs(
     except NotStaticError as problem:
         spent = unknown_path_costs(problem.reason, algorithm)
     return spent, facts
+
+
+def _follow_journeys(
+    module: Module, algorithm: s.Algorithm, recursions: GridRecursions, scope: Scope
+) -> Iterator[PathCosts]:
+    """Yield lower bounds of paths that start at a corner and move along with the messages of chains."""
+    if find_recursive_component(module, algorithm):
+        return
+    for corner in _corner_processors(module, algorithm):
+        place = position_at_start(module, algorithm, corner, scope)
+        with suppress(NotStaticError, TooComplexError):
+            spent = None if place is None else follow_journey(module, algorithm, GridWalk(module, recursions), place)
+            if spent is not None:
+                yield spent
 
 
 def _derive_mean_costs(module: Module, algorithm: s.Algorithm, recursions: GridRecursions) -> Iterator[PathCosts]:

@@ -14,6 +14,7 @@ from archline.analysis.communication.floors import (
     fold_ceilings,
     is_positive,
     iterate_lower_bounds,
+    readable_upper_bound,
 )
 from archline.analysis.communication.place import GridAxis, Position
 from archline.ir.amounts import (
@@ -163,7 +164,9 @@ def _count_messages(words: Amount, place: Position, longest: Poly | None) -> Amo
         is_positive(bound, facts) for bound in iterate_lower_bounds(words.lower, facts)
     ):
         return UNIT_AMOUNT
-    return KnownAmount(_nonzero_indicator(words.lower, ZERO, place), _nonzero_indicator(words.upper, ONE, place))
+    # w*(P - 2^(ceil(log2(P)) - 1)) lies between w/2 and w*P/2.
+    least, most = -readable_upper_bound(-words.lower, facts), readable_upper_bound(words.upper, facts)
+    return KnownAmount(_nonzero_indicator(least, ZERO, place), _nonzero_indicator(most, ONE, place))
 
 
 def _divide_into_messages(words: Poly, longest: Poly, facts: Facts) -> Poly:
@@ -221,7 +224,14 @@ def _condition_bounds(condition: s.Expr | None, place: Position) -> KnownAmount:
     indicator = place.bound_indicator(condition)
     if not place.depends_on_coordinates(indicator.upper):
         return indicator if not place.depends_on_coordinates(indicator.lower) else KnownAmount(ZERO, indicator.upper)
-    return KnownAmount(ZERO, place.bound_indicator_anywhere_above(indicator.upper, condition.span))
+    most = place.bound_indicator_anywhere_above(indicator.upper, condition.span)
+    match condition:
+        case s.Binary(op="and", left=left, right=right) if most == ONE:
+            parts = (_condition_bounds(part, place).upper for part in (left, right))
+            most = next((part for part in parts if part != ONE), ONE)
+        case _:
+            pass
+    return KnownAmount(ZERO, most)
 
 
 def _clamp_words(words: Amount, facts: Facts) -> Amount:

@@ -78,7 +78,7 @@ def is_dissemination(algorithm: s.Algorithm) -> bool:
     if len(algorithm.grid) != 1 or not has_same_structure(algorithm.grid[0].extent, PROCESSORS):
         return False
     guards = (guard for guard in s.find_nodes(body, s.If) if any(s.find_nodes(guard, s.Communicate)))
-    if any(s.find_nodes(body, s.Split, s.While, s.Invoke)) or not all(map(_excludes_single_processor, guards)):
+    if any(s.find_nodes(body, s.Split, s.While, s.Invoke)) or not all(map(excludes_single_processor, guards)):
         return False
     steps = [
         _recognise_dissemination_step(exchange, body, algorithm.grid[0].name)
@@ -88,7 +88,7 @@ def is_dissemination(algorithm: s.Algorithm) -> bool:
     return distances in (["whole"], ["but last", "last"]) and len({direction for _, direction in steps}) == 1
 
 
-def _excludes_single_processor(guard: s.If) -> bool:
+def excludes_single_processor(guard: s.If) -> bool:
     """Test whether an `if` tests P > 1 alone, which excludes only a group of one processor without partners."""
     conditions = [branch.condition for branch in guard.branches]
     return [None if condition is None else format_expression(condition) for condition in conditions] == ["P > 1"]
@@ -254,7 +254,7 @@ def _sum_amounts(one: Mapping[str, Amount], other: Mapping[str, Amount]) -> Mapp
     return {name: add_amounts(one.get(name, ZERO_AMOUNT), other.get(name, ZERO_AMOUNT)) for name in METRICS}
 
 
-FREE = PathCosts()
+FREE, UNIT_COSTS = PathCosts(), PathCosts({"work": UNIT_AMOUNT})
 
 
 def unknown_path_costs(reason: str, node: s.Node) -> PathCosts:
@@ -280,7 +280,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         self._module = module
         self._recursions = recursions
         self._stretches = recursions.stretches
-        self._longest = recursions.longest
+        self.longest = recursions.longest
         self._level = level
         self._stepwise = stepwise
         self._uneven = False
@@ -295,9 +295,10 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
     def derive_body_costs(self, algorithm: s.Algorithm, place: Position) -> PathCosts:
         """Derive the costs of the body of an algorithm on a grid."""
         self._stretches.free.update(find_free_statements(self._module, algorithm))
-        return self._block_costs(algorithm.body, place)
+        return self.block_costs(algorithm.body, place)
 
-    def _block_costs(self, body: tuple[s.Stmt, ...], place: Position) -> PathCosts:
+    def block_costs(self, body: tuple[s.Stmt, ...], place: Position) -> PathCosts:
+        """Derive the costs of statements that follow each other."""
         total = FREE
         for speaks, group in groupby(body, self._may_communicate):
             statements = tuple(group)
@@ -369,10 +370,11 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         return spent.map(lambda amount: place.bound_amount_over_processors(amount, at.span))
 
     def _may_communicate(self, statement: s.Stmt) -> bool:
-        invoked = (self._grid_callee(invoke.call) for invoke in s.find_nodes(statement, s.Invoke))
+        invoked = (self.grid_callee(invoke.call) for invoke in s.find_nodes(statement, s.Invoke))
         return any(s.find_nodes(statement, s.Communicate, s.Split)) or any(callee is not None for callee in invoked)
 
-    def _grid_callee(self, call: s.Call) -> s.Algorithm | None:
+    def grid_callee(self, call: s.Call) -> s.Algorithm | None:
+        """Return the algorithm on a grid that a call runs, or None."""
         target = self._module.targets.get(call)
         return target if isinstance(target, s.Algorithm) and target.grid else None
 
@@ -384,9 +386,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
             return self._merge_steps(spent, statement, collective.invoke.call.function)
         if statement.operation == "exchange":
             self._uneven = self._uneven or not sends_everywhere(self._module, statement, place)
-            return self._merge_steps(
-                PathCosts(count_exchange(self._module, statement, place, self._longest)), statement
-            )
+            return self._merge_steps(PathCosts(count_exchange(self._module, statement, place, self.longest)), statement)
         reason = "a `send` may be received in a later iteration, so that paths are not bounded: use `exchange`"
         return unknown_path_costs(reason, statement)
 
@@ -400,9 +400,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         tested = self._max_over_processors(_flops_and_work(test), loop, place)
         # No test follows an iteration that an exit ends.
         entry = tested.map(widen_to_zero) if s.may_end_early(loop) else tested
-        body = self._max_over_processors(PathCosts({"work": UNIT_AMOUNT}), loop, place).then(
-            self._block_costs(loop.body, place)
-        )
+        body = self._max_over_processors(UNIT_COSTS, loop, place).then(self.block_costs(loop.body, place))
         start = FREE if loop.tests_last else entry
         once = body.then(entry if loop.tests_last and loop.limit is None else tested).repeat_iterations()
         if loop.limit is None:
@@ -427,16 +425,13 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
 
     def _call_costs(self, invoke: s.Invoke, place: Position, more: tuple[s.Expr, ...] = ()) -> PathCosts:
         """Derive the costs of a call: evaluating its arguments and the expressions `more`, then running the callee."""
-        callee = self._grid_callee(invoke.call)
+        callee = self.grid_callee(invoke.call)
         assert callee is not None
         try:
             inside = position_in_callee(self._module, invoke.call, callee, invoke.along, place)
         except NotStaticError as problem:
             return unknown_path_costs(problem.reason, invoke)
-        arguments = _flops_and_work(total_evaluation_cost((*invoke.call.arguments, *more), place, self._stretches))
-        before = self._max_over_processors(arguments, invoke, place).then(
-            self._max_over_processors(PathCosts({"work": UNIT_AMOUNT}), invoke, place)
-        )
+        before = self.evaluate_arguments(invoke, place, more)
         if find_recursive_component(self._module, callee):
             if place.average is not None:
                 return before
@@ -450,6 +445,13 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
             return replace(before.then(replace(steps, stages=())), stages=(stage,), rest={})
         spent = self._callee_costs(callee, inside)
         return before.then(replace(spent, stages=tuple(_rename_axes(part, callee, joined) for part in spent.stages)))
+
+    def evaluate_arguments(self, invoke: s.Invoke, place: Position, more: tuple[s.Expr, ...] = ()) -> PathCosts:
+        """Derive the costs of a call without those of the callee: of its arguments, the expressions `more`, and one."""
+        arguments = _flops_and_work(total_evaluation_cost((*invoke.call.arguments, *more), place, self._stretches))
+        return self._max_over_processors(arguments, invoke, place).then(
+            self._max_over_processors(UNIT_COSTS, invoke, place)
+        )
 
     def _callee_costs(self, callee: s.Algorithm, place: Position) -> PathCosts:
         """Derive the costs of the body of a callee. Memoised: positions with equal `cost_key` share a result."""
@@ -469,7 +471,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         except NotStaticError as problem:
             return unknown_path_costs(problem.reason, split)
         parts = _flops_and_work(evaluation_cost(split.parts, place, self._stretches))
-        body = self._block_costs(split.body, inside)
+        body = self.block_costs(split.body, inside)
         # Stages name axes, and the axes inside the split are not those of the grid.
         return self._max_over_processors(parts, split, place).then(replace(body, stages=()))
 
@@ -480,9 +482,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
             return unknown_path_costs(f"the bounds of this loop: {problem.reason}", loop)
         inside, mean = place.with_facts(iterations.inside), place.average is not None
         inside = inside.with_value(loop.variable, iterations.value)
-        body = self._max_over_processors(PathCosts({"work": UNIT_AMOUNT}), loop, inside).then(
-            self._block_costs(loop.body, inside)
-        )
+        body = self._max_over_processors(UNIT_COSTS, loop, inside).then(self.block_costs(loop.body, inside))
         spent = body.map(
             lambda amount: _sum_over_iterations(amount, iterations, bool(place.ranged) and not mean, mean),
             iterations.bound_amount,
@@ -542,10 +542,10 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
     def branches(self, branches: tuple[s.Branch, ...], place: Position, keyword: str = "if") -> PathCosts:
         first, *rest = branches
         if first.condition is None:
-            return self._block_costs(first.body, place)
+            return self.block_costs(first.body, place)
         if isinstance(first.condition, s.Reached):
             # The code behind an exit is executed or not.
-            return self._block_costs(first.body, place).map(widen_to_zero, keep_amount)
+            return self.block_costs(first.body, place).map(widen_to_zero, keep_amount)
         facts = place.facts
         test = evaluation_cost(first.condition, place, self._stretches).then(
             self._stretches.model.count_event(TEST), facts
@@ -554,12 +554,12 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         holding = place.bound_indicator(first.condition)
         holding = holding if self._level is None else self._level.decide_indicator(first, holding, place)
         if holding.lower == ONE:
-            return cost.then(self._block_costs(first.body, place.assuming(first.condition)))
+            return cost.then(self.block_costs(first.body, place.assuming(first.condition)))
         opposite = s.Unary("not", first.condition, span=first.condition.span)
         second = self.branches(tuple(rest), place.assuming(opposite), "elif") if rest else FREE
         if holding.upper == ZERO:
             return cost.then(second)
-        arm = self._block_costs(first.body, place.assuming(first.condition))
+        arm = self.block_costs(first.body, place.assuming(first.condition))
         by_sizes = s.find_names(first.condition) <= {*place.sizes, "P"}
         shown = f"{keyword} {format_expression(first.condition)}" if by_sizes else None
         return cost.then(self._combine_branches(holding, arm, second, place, shown, first))

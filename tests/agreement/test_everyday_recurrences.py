@@ -366,3 +366,56 @@ def test_sizes_divided_by_a_symbol(text: str, growth: str) -> None:
     solution = al.recurrence(text)
     assert solution.growth == growth
     assert any(fact.endswith(">= 2") for fact in solution.assumptions)
+
+
+TEXTBOOK = [
+    ("2*T(n/2) + n^4", "n^4"),
+    ("T(7*n/10) + n", "n"),
+    ("16*T(n/4) + n^2", "n^2*log2(n)"),
+    ("7*T(n/3) + n^2", "n^2"),
+    ("7*T(n/2) + n^2", "n^log2(7)"),
+    ("2*T(n/4) + sqrt(n)", "sqrt(n)*log2(n)"),
+    ("T(n-2) + n^2", "n^3"),
+    ("4*T(n/3) + n*lg(n)", "n^(log2(4)/log2(3))"),
+    ("3*T(n/3) + n/lg(n)", "n*log2(log2(n))"),
+    ("4*T(n/2) + n^2*sqrt(n)", "n^(5/2)"),
+    ("3*T(n/3 - 2) + n/2", "n*log2(n)"),
+    ("2*T(n/2) + n/lg(n)", "n*log2(log2(n))"),
+    ("T(n/2) + T(n/4) + T(n/8) + n", "n"),
+    ("T(n-1) + 1/n", "log2(n)"),
+    ("T(n-1) + lg(n)", "n*log2(n)"),
+    ("T(n-2) + 1/lg(n)", "n/log2(n)"),
+    ("sqrt(n)*T(sqrt(n)) + n", "n*log2(log2(n))"),
+    ("2*T(floor(sqrt(n))) + lg(n)", "log2(n)*log2(log2(n))"),
+    ("2*T(floor(n/2) + 17) + n", "n*log2(n)"),
+]
+"""Problems 4-1 and 4-3 of Cormen, Leiserson, Rivest and Stein, and examples of their section 4.3."""
+
+
+@pytest.mark.parametrize(("rule", "growth"), TEXTBOOK, ids=[rule for rule, _ in TEXTBOOK])
+def test_recurrences_of_a_textbook(rule: str, growth: str) -> None:
+    found = al.recurrence(f"T(n) = {rule}").growth
+    assert found is not None
+    compared = al.order(found, growth, relation="Theta", verify=True)
+    assert compared.holds is True
+    assert compared.checks
+    assert all(checked.accepted for checked in compared.checks.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("F(n) = 2*F(n-1) - n + Theta(1), F(0) = 1", "difference next to a term in Theta"),
+        ("T(n) = T(n/2) + T(sqrt(n)) + 1", "different ways"),
+        ("T(n) = (1 + 1/log2(n))*T(n/2) + n", "neither constant nor close enough"),
+        ("T(n) = (1 + 1/sqrt(n))*T(n-1) + n", "neither constant nor close enough"),
+        ("T(n) = max(T(n-1), 5*T(n/2)) + n", "different ways in a maximum"),
+        ("T(n) = 3*T(n-1) - 2^n", "may be negative"),
+        ("T(n) = T(n/2) + T(5)", "give a base value, as in T(5) = 1"),
+        ("Q(n) = 2*Q(n/L) + n^(1/2)", "depends on L"),
+    ],
+)
+def test_what_stays_open_is_named(text: str, reason: str) -> None:
+    solution = al.recurrence(text)
+    assert solution.outcome == "refused"
+    assert reason in solution.reason

@@ -239,8 +239,8 @@ def find_least_base(definition: RealDefinition, functions: frozenset[str]) -> in
         shrinks = _compile_shrinking(argument, size)
         last = next((bits for bits in range(_MAX_BASE_BITS, -1, -1) if not shrinks(1 << bits)), None)
         if last is None:
-            # A step is also below sizes that are negative.
-            least = max(least, 0 if shrinks(-1) else 1)
+            # Rounded sizes reach 0, and steps negative sizes.
+            least = max(least, 0 if rounded or shrinks(-1) else 1)
             continue
         if last == _MAX_BASE_BITS:
             return 0

@@ -102,13 +102,17 @@ def _evaluate_at_sizes(
     bits_by_shrinking = {SPLITS: splits, SLOW: _MAX_SLOW_BITS}
     # Where sizes are known to leading order only, rounding does not change the growth.
     whole = answer.rough or answer.shrinking == SLOW
-    *larger, least = bits_by_shrinking.get(answer.shrinking, _MAX_SIZE_BITS[:1])
-    for bits in larger:
+    attempts = [(bits, whole) for bits in bits_by_shrinking.get(answer.shrinking, _MAX_SIZE_BITS[:1])]
+    if answer.shrinking == SPLITS and not whole:
+        # Rounding lets calls share sizes, and constants added to sizes keep them apart.
+        attempts += [(bits, True) for bits in _MAX_SIZE_BITS[1:]]
+    for bits, rounds in attempts[:-1]:
         sizes = _select_sizes(problem, answer, bits)
         with suppress(OutOfReachError):
-            return sizes, evaluate_log2(problem, sizes, symbols, whole)
-    sizes = _select_sizes(problem, answer, least)
-    return sizes, evaluate_log2(problem, sizes, symbols, whole)
+            return sizes, evaluate_log2(problem, sizes, symbols, rounds)
+    bits, rounds = attempts[-1]
+    sizes = _select_sizes(problem, answer, bits)
+    return sizes, evaluate_log2(problem, sizes, symbols, rounds)
 
 
 def _check_constant_ratio(ratios: list[float], answer: SolvedFunction, points: list[tuple[float, float]]) -> None:

@@ -103,9 +103,8 @@ def _build_growth(number: fmpq, terms: list[GrowthTerm], size: str, symbol: str,
 def _check_values(problem: RealRecurrence, growth: s.Expr, symbol: str) -> None:
     """Raise OutOfReachError unless the values of the recurrence agree with the growth at several scales."""
     (size,) = problem.asked.parameters
-    names = dict.fromkeys(s.find_names(tuple(case.value for case in problem.asked.cases)), _CHECKED_SYMBOL)
-    conditions = tuple(case.condition for case in problem.asked.cases if case.condition is not None)
-    names |= dict.fromkeys(s.find_names(conditions), _CHECKED_SYMBOL)
+    parts = [part for case in problem.asked.cases for part in (case.value, case.condition) if part is not None]
+    names = dict.fromkeys(s.find_names(tuple(parts)), _CHECKED_SYMBOL)
     evaluator = Evaluator(problem, names, BALL_ARITHMETIC)
     formula = CompiledFormula(growth, BALL_ARITHMETIC, exact_logs=False)
     ratios = []

@@ -51,24 +51,21 @@ def _multiply(constant: Constant, size: s.Expr) -> s.Expr:
 
 def _list_steep_factors(term: GrowthTerm, size: s.Expr) -> tuple[Factors, Powers]:
     """Return the powers of n!, n^n, exp(n) and b^n in a term, and the powers of the size and its logarithms left."""
-    if not term.steep:
-        return [], term.powers
-    factorial, exponential = (*term.steep, ZERO_CONSTANT)[:2]
+    factorial, exponential = (*term.steep, ZERO_CONSTANT, ZERO_CONSTANT)[:2]
     if factorial and exponential == factorial * LOG2_OF_E:
         # By Stirling's formula n! is Theta(n^n*exp(-n)*sqrt(n)).
         power = b.power(size, _multiply(factorial, size))
         return [(make_factor(power), ONE_CONSTANT)], add_powers(term.powers, (factorial * HALF,))
-    factors: Factors = [(make_factor(b.call("factorial", size)), factorial)] if factorial else []
-    base = abs_power.exp2() if (abs_power := exponential if exponential.sign() > 0 else -exponential) else None
-    sign = Constant.of(exponential.sign())
-    if exponential:
-        natural = (exponential / LOG2_OF_E) if not exponential.is_rational else exponential
-        if not exponential.is_rational and natural.is_rational:
-            factors.append((make_factor(b.call("exp", size)), natural))
-        elif base is not None and base > 1:
-            factors.append((make_factor(b.power(b.number(base), size)), sign))
-        else:
-            factors.append((make_factor(b.power(b.number(2), _multiply(abs_power, size))), sign))
+    factors = [(make_factor(b.call("factorial", size)), factorial)] if factorial else []
+    sign = exponential.sign()
+    rate = exponential.scaled(sign)
+    base, natural = rate.exp2(), rate / LOG2_OF_E
+    if sign and natural.is_rational:
+        factors.append((make_factor(b.call("exp", size)), exponential / LOG2_OF_E))
+    elif sign and base is not None and base > 1:
+        factors.append((make_factor(b.power(b.number(base), size)), Constant.of(sign)))
+    elif sign:
+        factors.append((make_factor(b.power(b.number(2), _multiply(rate, size))), Constant.of(sign)))
     return factors, term.powers
 
 

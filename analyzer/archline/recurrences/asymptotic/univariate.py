@@ -97,7 +97,8 @@ def _check_split(call: WeightedCall, threshold: fmpq) -> None:
     ratio, offset = call.argument.ratio, call.argument.offset
     if ratio >= 1:
         raise OutOfReachError("a call whose size does not shrink")
-    if not call.argument.rough and offset / (1 - ratio) >= threshold:
+    exactly = not (call.argument.rough or call.argument.rounded)
+    if exactly and offset / (1 - ratio) >= threshold:
         raise OutOfReachError("the sizes never reach a base case: give a base value at a larger size")
     if threshold < 0:
         raise OutOfReachError("a base value at a negative size")
@@ -244,9 +245,8 @@ def _solve_branches(
         return _solve_mixed_maximum(name, size, branches, bases, stated)
     if len(branches) == 1 and _find_product_of_weights(branches[0].calls) is not None:
         return _solve_subtractive_recurrence(size, branches, bases, stated)
-    slow = any(call.argument.less is not None for call in calls)
-    mixed = any(call.argument.is_step for call in calls) and any(call.argument.is_root for call in calls)
-    if slow or mixed:
+    roots = any(call.argument.is_root for call in calls)
+    if any(call.argument.less is not None or (roots and call.argument.is_step) for call in calls):
         return _solve_slow_recurrence(size, branches, bases, stated)
     beyond = _explain_superpolynomial(branches, bases)
     if beyond is not None:
@@ -304,7 +304,12 @@ def _solve_split_recurrence(
     size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]
 ) -> SolvedFunction:
     """Solve T(n) = max over branches of sum a*T(r*n + d) + f(n) by the theorem of Akra and Bazzi."""
-    branches, smaller = _separate_roots(branches)
+    smaller = tuple(call for branch in branches for call in branch.calls if call.argument.is_root)
+    if smaller and len(branches) > 1:
+        raise OutOfReachError("sizes that shrink in different ways in a maximum")
+    if smaller:
+        splits = tuple(call for call in branches[0].calls if call.argument.is_split)
+        branches = (CallSum(splits, branches[0].terms),)
     for branch in branches:
         for call in branch.calls:
             _check_split(call, bases.threshold)
@@ -313,8 +318,7 @@ def _solve_split_recurrence(
     parts = [merge_shares((call.number, call.argument.ratio) for call in b.calls) for b in branches]
     result = _derive_growth([branch.terms for branch in branches], parts, bases.growing, branches, bases.threshold)
     lines = (*stated, *explain_split_recurrence(branches, result, size))
-    for call in smaller:
-        lines = (*lines, _explain_smaller_call(call, result, size))
+    lines += tuple(_explain_smaller_call(call, result, size) for call in smaller)
     plain = len(branches) == 1 and len(result.parts) == 1 and not smaller
     method = "master theorem" if plain and branches[0].calls[0].argument.offset == 0 else "Akra-Bazzi theorem"
     return SolvedFunction(
@@ -352,16 +356,6 @@ def _derive_growth(
     raise OutOfReachError("the terms without calls may be negative")
 
 
-def _separate_roots(branches: Branches) -> tuple[Branches, tuple[WeightedCall, ...]]:
-    """Return a single branch without its calls at roots of the size, and these calls."""
-    smaller = tuple(call for branch in branches for call in branch.calls if call.argument.is_root)
-    if smaller and len(branches) > 1:
-        raise OutOfReachError("sizes that shrink in different ways in a maximum")
-    if not smaller:
-        return branches, ()
-    return (CallSum(tuple(call for call in branches[0].calls if call not in smaller), branches[0].terms),), smaller
-
-
 def _explain_smaller_call(call: WeightedCall, result: GrowthResult, size: str) -> str:
     """Return why a call at a root of the size does not change the growth found without it. Raises OutOfReachError.
 
@@ -369,14 +363,9 @@ def _explain_smaller_call(call: WeightedCall, result: GrowthResult, size: str) -
     some size on at most half of the function.
     """
     added = _grow_call(call, result.terms)
+    contribution = compute_contribution(added, result.exponent, lambda at: compare_exponent(result.parts, at))
     below = compare_exponent(result.parts, added.power) > 0
-    if (
-        not below
-        and compare_growth(
-            compute_contribution(added, result.exponent, lambda at: compare_exponent(result.parts, at)), result.terms[0]
-        )
-        >= 0
-    ):
+    if not below and compare_growth(contribution, result.terms[0]) >= 0:
         raise OutOfReachError("sizes that shrink in different ways in one recurrence")
     return f"{format_call(call, size)} adds {format_growth([added], size)}, which contributes less"
 
@@ -421,14 +410,16 @@ def _solve_slow_recurrence(
     if excess < 0 or not all(call.argument.is_root and call.argument.root < 1 for call in smaller):
         raise OutOfReachError("sizes that shrink in different ways in one recurrence")
     rate = GrowthTerm(fmpq(1), make_powers(0, ONE_CONSTANT)).multiply(less.raise_to(fmpq(-1)))
-    terms = tuple(term.multiply(rate) for term in branch.terms)
+    # Of a term such as 2^n the last size dominates the sum.
+    terms = tuple(term if term.steep else term.multiply(rate) for term in branch.terms)
     halves = ((ONE_CONSTANT, fmpq(1, 2)),)
     result = _derive_growth([terms], [halves], bases.growing, branches, bases.threshold)
-    decrease = format_terms([less], size)
-    amounts = format_terms(branch.terms, size)
-    lines = (f"sizes decrease by {decrease}: the sum of {amounts} over them grows as an integral",)
-    solved = SolvedFunction("integral", (*stated, *lines), result.terms, shrinking=shrinking)
+    decrease, amounts = format_terms([less], size), format_terms(branch.terms, size)
+    line = f"sizes decrease by {decrease}: the sum of {amounts} over them grows as an integral"
+    solved = SolvedFunction("integral", (*stated, line), result.terms, shrinking=shrinking)
     lead = find_leading_terms(term for term in branch.terms if term.coefficient > 0)
+    if result.terms[0].side > 0:
+        return solved
     if all(lead and compare_growth(_grow_call(call, result.terms), lead[0]) < 0 for call in smaller):
         more = (f"{format_call(call, size)} is of smaller order than {format_growth(lead, size)}" for call in smaller)
         return replace(solved, steps=(*solved.steps, *more))
@@ -458,21 +449,19 @@ def _find_product_of_weights(calls: Sequence[WeightedCall]) -> GrowthTerm | None
         return None
     if not call.tail and call.number.is_rational and not lead.powers:
         return None
-    shift = ZERO_CONSTANT
+    corrections = [(call.tail[0].multiply(lead.raise_to(fmpq(-1))), ONE_CONSTANT)] if call.tail else []
     for other in others:
         times = -other.argument.offset / step
-        added = other.weight.multiply(lead.raise_to(-times)) if times.q == 1 else lead
-        excess = (added.power + ONE_CONSTANT).sign()
-        if excess > 0 or added.steep or (not excess and len(added.powers) > 1) or call.factor != ONE_CONSTANT:
+        if times.q != 1 or call.factor != ONE_CONSTANT:
+            return None
+        corrections.append((other.weight.multiply(lead.raise_to(-times)), other.factor))
+    shift = ZERO_CONSTANT
+    for term, factor in corrections:
+        excess = (term.power + ONE_CONSTANT).sign()
+        if excess > 0 or term.steep or (not excess and len(term.powers) > 1):
             return None
         if not excess:
-            shift += other.factor.scaled(added.coefficient)
-    if call.tail:
-        excess = (call.tail[0].power - lead.power + ONE_CONSTANT).sign()
-        if excess > 0 or call.tail[0].steep or (not excess and len(call.tail[0].powers) > 1):
-            return None
-        if not excess:
-            shift += Constant(call.tail[0].coefficient / lead.coefficient)
+            shift += factor.scaled(term.coefficient)
     # The product of g*j for j up to n/g is Theta(n!^(1/g)*n^(1/2 - 1/(2*g))), by Stirling's formula.
     power = (lead.power.scaled((step - 1) / 2) + shift).scaled(1 / step)
     return GrowthTerm(

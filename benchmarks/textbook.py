@@ -5,11 +5,11 @@
 
 A topic is a file examples/textbook/TOPIC.toml with a `title` and rows `[[algorithm]]`; its sketches are in TOPIC.algo
 beside it. Keys of a row: `name`, `target` (an algorithm of TOPIC.algo, or FILE::NAME), `upper` (the literature's O of
-the worst case), `source`, and if they apply `lower` (its Omega of the best case; without it `upper` may be loose),
-`metric` (work if not given), `where` (facts of the literature's statement), `data` (the quantity in the literature's
-bound that the data decides), `why` (why the derived growth is weaker) and `run` (sizes of test runs, such as
-["n=1, k=1", "n=7, k=3"]). Verdicts are computed. The exit code is 1, and nothing is written, if a derived growth
-contradicts the literature, or if a `why` is missing or is not needed.
+the worst case), `source` (sources.toml has the full names), and if they apply `lower` (the literature's Omega of the
+best case; without it `upper` may be loose), `metric` (work if not given), `where` (facts of the literature's
+statement), `data` (the quantity in the literature's bound that the data decides), `why` (why the derived growth is
+weaker) and `run` (sizes of test runs, such as ["n=1, k=1", "n=7, k=3"]). Verdicts are computed. The exit code is 1, and
+nothing is written, if a derived growth contradicts the literature, or if a `why` is missing or is not needed.
 """
 
 from __future__ import annotations
@@ -28,9 +28,6 @@ from typing import Any, Literal
 
 from common import ROOT, parsed
 
-# No answer depends on how fast the machine is.
-os.environ.setdefault("ARCHLINE_TIME_LIMIT", "0")
-
 import archline as al
 from archline.expr.text import format_expression, format_fact
 from archline.growth.growths import Growth, make_domain
@@ -40,21 +37,26 @@ from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import express_facts_in_sizes
 
 FOLDER = ROOT / "examples" / "textbook"
+SOURCES = FOLDER / "sources.toml"
 PAGE = ROOT / "docs" / "explanation" / "textbook.md"
 REQUIRED = ("name", "target", "upper", "source")
 Kind = Literal["equal", "sharper", "weaker", "in T"]
 INTRODUCTION = """\
 # Textbook algorithms
 
-For each algorithm, the growth that archline derives from the sketch is compared with the growth in the literature: the
-derived O with the literature's O of the worst case, and the derived Omega with its Omega of the best case if the source
-has one, each by [`archline order`](../reference/command-order-recurrence.md) under the facts that both statements use.
-`equal` means that both ends have the same order, `sharper` that the derived O is below a bound that the source states
-as an upper bound only, `weaker` that an end is not reached, for the reason that is stated, and `in T` that the growth
-has the iterations T of the loop that is named, which archline leaves to the data.
+The tables compare the growth that archline derives from a sketch with the growth in the literature: the derived O with
+the O that the source states for the worst case, and the derived Omega with its Omega for the best case, if it states
+one. Both comparisons are those of [`archline order`](../reference/command-order-recurrence.md), with proofs that an
+independent program checks. The verdicts are:
 
-The page is written by `python benchmarks/textbook.py` from the sketches and rows in
-[`examples/textbook`](../../examples/textbook); it is not written if a derived growth contradicts the literature.
+- `equal`: both ends have the order that the source states.
+- `sharper`: the derived O is of a lower order than the source's, which states no Omega.
+- `weaker`: one end of the derived growth falls short, for the reason that is given.
+- `in T`: the growth contains the number of iterations T of a loop, which archline leaves to the data; the loop is
+  named. `the literature too` tells what that quantity is where the source's bound contains it as well.
+
+`python benchmarks/textbook.py` writes this page from [`examples/textbook`](../../examples/textbook). It fails if a
+derived growth contradicts the literature.
 """
 
 
@@ -110,6 +112,11 @@ class Row:
     def algorithm(self) -> al.Algorithm:
         """The checked algorithm."""
         return al.algorithm(str(ROOT / self.path) if self.path.partition("::")[0].endswith(".algo") else self.path)
+
+    def find_sources(self, names: Iterable[str]) -> list[str]:
+        """The sources, of those with short names, that the row cites."""
+        cited = [part.strip() for part in self.source.split(";")]
+        return [name for name in names if any(part.startswith(name) for part in cited)]
 
     @property
     def literature(self) -> str:
@@ -293,7 +300,7 @@ def _holds_eventually(growth: Growth) -> bool:
 
 def read_topics(only: str = "") -> dict[str, list[Row]]:
     """Read the rows of all topics, in the order of the names of their files. Raises RowError."""
-    paths = sorted(path for path in FOLDER.glob("*.toml") if only in path.stem)
+    paths = sorted(path for path in FOLDER.glob("*.toml") if only in path.stem and path != SOURCES)
     return {path.stem: read_rows(path.stem, path.read_text(encoding="utf-8")) for path in paths}
 
 
@@ -339,23 +346,29 @@ def summarise(found: Sequence[tuple[Row, Derived, Verdict]]) -> str:
     counts = Counter(verdict.kind for _, _, verdict in found)
     shared = sum(verdict.kind == "in T" and row.data is not None for row, _, verdict in found)
     return (
-        f"Of {len(found)} rows, {counts['equal']} are equal, {counts['sharper']} sharper, {counts['weaker']} weaker "
-        f"and {counts['in T']} in T; in {shared} of the last the literature's bound has that quantity too.\n"
+        f"Of {len(found)} rows, {counts['equal']} are equal, {counts['sharper']} sharper, {counts['weaker']} weaker, and\n"
+        f"{counts['in T']} in T, {shared} of these with a source whose bound contains that quantity too.\n"
     )
 
 
 def render_page(topics: dict[str, list[tuple[Row, Derived, Verdict]]]) -> str:
     """The page."""
+    rows = [row for found in topics.values() for row, *_ in found]
+    full = tomllib.loads(SOURCES.read_text(encoding="utf-8"))
+    used = sorted({name for row in rows for name in row.find_sources(full)})
+    sources = "## Sources\n\n" + "".join(f"- {name}: {full[name]}\n" for name in used)
     tables = [f"## {read_title(topic)}\n\n{render_table(found)}" for topic, found in topics.items()]
     summary = summarise([row for found in topics.values() for row in found])
-    return "\n".join((INTRODUCTION, summary, *tables))
+    return "\n".join((INTRODUCTION, summary, *tables, sources))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--only", default="", metavar="TOPIC", help="print the topics with this in their name")
     parser.add_argument("--row", default="", metavar="NAME", help="print the rows with this in their name")
-    options = parsed(parser, only="sorting", row="Insertion")
+    options = parsed(parser, only="sorting", row="Odd-even")
+    # No answer depends on how fast the machine is.
+    os.environ.setdefault("ARCHLINE_TIME_LIMIT", "0")
     faults = list[str]()
     topics = {
         topic: derive_verdicts((row for row in rows if options.row in row.name), faults)

@@ -48,7 +48,7 @@ def loop_program_from_seed(seed: int) -> LoopProgram:
     lines = [f"{name}: int = {source.choice(['0', '1', 'n', 'm', 'n + m', '2'])}" for name in registers]
     while not any(line.lstrip().startswith("while") for line in lines):
         _append_block(lines, "", 0, registers, source)
-    return _make_program(lines)
+    return make_program(lines)
 
 
 def nest_program_from_seed(seed: int) -> LoopProgram:
@@ -70,7 +70,7 @@ def nest_program_from_seed(seed: int) -> LoopProgram:
     lines += [INDENT + line for line in body]
     if source.random() < 0.3:
         lines += ["while x > 0:", f"{INDENT}tick", f"{INDENT}x -= 1"]
-    return _make_program(lines)
+    return make_program(lines)
 
 
 def _inner_loop(source: random.Random) -> list[str]:
@@ -108,7 +108,7 @@ def amortised_program_from_seed(seed: int) -> LoopProgram:
     if source.random() < 0.3:
         lines += [f"while {source.choice(['x > 0', 'j > 0', 'j < n or x > 0'])}:", f"{INDENT}tick"]
         lines += [f"{INDENT}x -= 1", f"{INDENT}j = {source.choice(['j - 1', 'max(j - 3, 0)', 'j + 1', '(j + 1)//2'])}"]
-    return _make_program(lines)
+    return make_program(lines)
 
 
 def _amortised_step(source: random.Random) -> list[str]:
@@ -143,7 +143,8 @@ def _amortised_step(source: random.Random) -> list[str]:
     return lines
 
 
-def _make_program(lines: list[str]) -> LoopProgram:
+def make_program(lines: list[str]) -> LoopProgram:
+    """Return the program of lines in which `tick` counts an iteration and `draw` stands for data."""
     text, body = [], []
     for line in lines:
         stripped = line.lstrip()

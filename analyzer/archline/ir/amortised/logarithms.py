@@ -12,6 +12,7 @@ d before and after a path, which constraints prove, is one of the logarithms: if
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from archline.algebra import atoms as a
 from archline.ir.amortised.linear import (
@@ -100,7 +101,7 @@ def extend_by_logarithms(
     provers = [Prover(path_constraints(system, path, invariants), whole) for path in system.transitions]
     logarithms_used: list[Logarithm] = []
     rules: list[list[tuple[Rule, tuple[Proof, ...]]]] = [[] for _ in system.transitions]
-    for number, form in enumerate(_list_forms(invariants, whole)):
+    for number, form in enumerate(_list_forms(system, invariants, whole)):
         logarithms = [Logarithm(f"log {number} + {shift}", shift_form(form, shift)) for shift in range(MAX_SHIFT + 1)]
         if not any(
             any(_prove_rules(system, path, logarithms[0], prover, only_factors=True))
@@ -136,10 +137,21 @@ def extend_by_logarithms(
     return extended, Logarithms(system, invariants, tuple(logarithms_used), tuple(map(tuple, rules)))
 
 
-def _list_forms(invariants: Invariants, whole: IsWhole) -> Iterator[Linear]:
-    """Yield forms of whole values that are at least 1 at some node: invariants plus 1."""
+def _list_forms(system: TransitionSystem, invariants: Invariants, whole: IsWhole) -> Iterator[Linear]:
+    """Yield forms of whole values that are at least 1 at some node: invariants plus 1, and registers that scale.
+
+    That such a register is not negative may follow from other invariants.
+    """
+    scaled = [
+        register_form(name)
+        for name in system.registers
+        if any(
+            path.source == path.target and has_registers(add_forms(path.update[name], register_form(name), -1))
+            for path in system.transitions
+        )
+    ]
     keys = set()
-    for forms in invariants.values():
+    for forms in (*invariants.values(), scaled):
         for form in forms:
             key = freeze_form(form)
             if key not in keys and has_registers(form) and is_whole(form, whole):
@@ -208,6 +220,7 @@ def _compare_with_sizes(system: TransitionSystem, logarithm: Linear, form: Linea
         yield Rule((add_forms(form, size, -1),), add_forms(logarithm, level, -1))
 
 
+@lru_cache(maxsize=4)
 def _list_sizes(system: TransitionSystem) -> Sequence[Linear]:
     """List the forms in sizes alone that registers start with, or are compared with."""
     sizes: dict[frozenset[object], Linear] = {}
@@ -216,7 +229,7 @@ def _list_sizes(system: TransitionSystem) -> Sequence[Linear]:
             size: Linear = {
                 column: abs(number) for column, number in form.items() if not isinstance(column, str) and column
             }
-            if len(size) == 1:
+            if len(size) == 1 and has_registers(form):
                 sizes.setdefault(frozenset(size.items()), size)
     return tuple(sizes.values())[:2]
 

@@ -35,7 +35,7 @@ from archline.language.model import Kind
 from archline.numbers import fmpq
 from archline.records import record, replace
 
-MAX_TRANSITIONS, MAX_ALTERNATIVES, MAX_CASES, MAX_DIVISORS = 60, 32, 4, 2
+MAX_TRANSITIONS, MAX_ALTERNATIVES, MAX_CASES, MAX_DIVISORS = 110, 32, 4, 2
 """Limits on the paths of an algorithm, on the alternatives of a condition, on the cases of a loop's test, and on the
 divisors by which remainders of a register are followed."""
 START, END = "start", "end"

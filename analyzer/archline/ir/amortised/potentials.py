@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -87,9 +88,11 @@ class Balance:
 
     def check(self, whole: IsWhole) -> bool:
         """Check all proofs in exact arithmetic."""
+        return self.induction.check(whole) and self.check_steps(whole)
+
+    def check_steps(self, whole: IsWhole) -> bool:
+        """Check exactly that the potential pays on each path, if the invariants hold."""
         if any(isinstance(column, str) for column in self.bound) or self.potentials[END]:
-            return False
-        if not self.induction.check(whole):
             return False
         system, invariants = self.induction.system, self.induction.invariants
         return all(
@@ -287,7 +290,7 @@ def find_balances(
     counted = frozenset(loops)
     system, invariants = induction.system, induction.invariants
     program = _PotentialProgram(system, invariants, counted, sign)
-    provers = [Prover(path_constraints(system, transition, invariants), whole) for transition in system.transitions]
+    provers = _make_provers(induction, whole)
     bounds_found: set[frozenset[tuple[Column, fmpq]]] = set()
     for point in points:
         for potentials in program.propose_potentials(point):
@@ -301,10 +304,17 @@ def find_balances(
             if None in steps:
                 continue
             balance = Balance(induction, counted, sign, potentials, tuple(step for step in steps if step is not None))
-            if balance.check(whole):
+            if balance.check_steps(whole):
                 bounds_found.add(key)
                 yield balance
                 break
+
+
+@lru_cache(maxsize=4)
+def _make_provers(induction: Induction, whole: IsWhole) -> tuple[Prover, ...]:
+    """Make the provers of the paths, whose programs serve for all loops."""
+    system = induction.system
+    return tuple(Prover(path_constraints(system, path, induction.invariants), whole) for path in system.transitions)
 
 
 def find_stuck_path(induction: Induction, loop: s.Loop | s.While) -> Transition | None:

@@ -76,12 +76,9 @@ class Prover:
             for column in form:
                 if column != UNIT:
                     self._columns.setdefault(column, len(self._columns))
-        self._slopes: dict[frozenset[tuple[Column, fmpq]], int] = {}
+        self._alike: dict[frozenset[Column], list[int]] = {}
         for index, form in enumerate(constraints):
-            key = _list_slope(form)
-            best = self._slopes.get(key)
-            if best is None or constant_part(form) < constant_part(constraints[best]):
-                self._slopes[key] = index
+            self._alike.setdefault(frozenset(form.keys() - {UNIT}), []).append(index)
         self._program: LinearProgram | None = None
         self._points: list[dict[Column, float]] = []
 
@@ -96,9 +93,15 @@ class Prover:
         """Prove a number, or a form that differs from a constraint by a number."""
         if is_constant(form) and constant_part(form) >= 0:
             return Proof({}, constant_part(form))
-        index = self._slopes.get(_list_slope(form))
-        if index is None:
+        columns = frozenset(form.keys() - {UNIT})
+        alike = [
+            index
+            for index in self._alike.get(columns, ())
+            if all(self.constraints[index][column] == form[column] for column in columns)
+        ]
+        if not alike:
             return None
+        index = min(alike, key=lambda index: constant_part(self.constraints[index]))
         rest = constant_part(form) - constant_part(self.constraints[index])
         proof = Proof({index: fmpq(1)}, rest)
         return proof if proof.check(form, self.constraints, self._whole) else None
@@ -173,10 +176,6 @@ class Prover:
         matrix = Matrix(index_array(rows), index_array(columns), np.array(numbers), (height, width))
         low = np.array([-float(constant_part(form)) for form in self.constraints])
         return LinearProgram(self._make_aim(aim), matrix, low, np.full(height, np.inf), [(-BOX, BOX)] * width)
-
-
-def _list_slope(form: Linear) -> frozenset[tuple[Column, fmpq]]:
-    return frozenset((column, number) for column, number in form.items() if column != UNIT)
 
 
 def _read_multipliers(program: LinearProgram, count: int) -> dict[int, fmpq]:

@@ -140,7 +140,8 @@ def _bound_in_block(
     """
     derived = _attempt(lambda: _bound_by_potentials(body, scope, integers, loops, known), loops)
     amounts, reasons = dict(derived.loops), dict(derived.reasons)
-    if doubled := tuple(loop for loop in loops if _may_shrink_in_two(loop, amounts.get(loop))):
+    outermost = [outer for outer, _, _ in _iterate_outer_loops(body, scope)]
+    if doubled := tuple(loop for loop in loops if loop in outermost and _may_shrink_in_two(loop, amounts.get(loop))):
         twice = _attempt(lambda: _bound_by_potentials(body, scope, integers, doubled, known, doubled), doubled)
         amounts |= {
             loop: amount for loop, amount in twice.loops.items() if loop not in amounts or _is_logarithmic(amount)
@@ -179,12 +180,23 @@ def _may_shrink_in_two(loop: s.Loop | s.While, amount: KnownAmount | None) -> bo
     """Test whether two iterations of a loop may do what one does not: halve a value that passes through registers."""
     if not isinstance(loop, s.While) or (amount is not None and _is_logarithmic(amount)):
         return False
-    if any(s.find_nodes(loop.body, s.While)) or any(s.find_nodes(loop.body, s.Loop)):
-        return False
-    changed = s.find_assigned_names(loop.body)
-    scaled = any(node.op in ("*", "//", "%") for node in s.find_nodes(loop.body, s.Binary))
-    return scaled or any(
-        isinstance(node.target, s.Name) and s.find_names(node.value) & changed - {node.target.id}
+    return not any(isinstance(inner, s.Loop | s.While) for inner in s.iterate_nodes(loop.body)) and _scales_registers(
+        loop
+    )
+
+
+def _scales_registers(loop: s.While) -> bool:
+    """Test whether a loop may halve or double registers from outside: it moves them by more than numbers."""
+    inside = {node.name for node in s.find_nodes(loop.body, s.Local)}
+    changed = s.find_assigned_names(loop.body) | inside
+    return any(
+        isinstance(node.target, s.Name)
+        and node.target.id not in inside
+        and (
+            any(part.op in ("*", "//", "%") for part in s.find_nodes(node.value, s.Binary))
+            or node.op not in ("=", "+=", "-=")
+            or s.find_names(node.value) & changed - ({node.target.id} if node.op == "=" else set())
+        )
         for node in s.find_nodes(loop.body, s.Assign)
     )
 
@@ -268,7 +280,11 @@ def _bound_by_potentials(
         return isinstance(column, str) or a.is_integral(Poly({column: fmpq(1)}))
 
     system, invariants = find_invariants(system, is_whole)
-    extended = extend_by_logarithms(system, invariants, is_whole)
+    # A loop inside another one has a logarithm in all only if the outer one has.
+    scaled = any(
+        isinstance(loop, s.While) and _scales_registers(loop) for loop, _, _ in _iterate_outer_loops(body, scope)
+    )
+    extended = extend_by_logarithms(system, invariants, is_whole) if scaled else None
     induction = prove_induction(system, invariants, is_whole)
     assert induction is not None
     systems: list[tuple[Induction, Logarithms | None]] = [(induction, None)]
@@ -379,7 +395,10 @@ def _round_inwards(value: Poly, up: bool) -> Poly:
 
 
 def _list_facts(system: TransitionSystem, facts: Facts) -> Iterable[Linear]:
-    """List forms in sizes that are nonnegative: sizes, differences of two sizes, quotients beyond their floors."""
+    """List forms in sizes that are nonnegative: sizes, differences of two sizes, quotients beyond their floors.
+
+    The positive part of a difference is at least the difference.
+    """
     sizes = list(size_columns(system))
     for size in sizes:
         for atom in size.atoms():
@@ -390,6 +409,10 @@ def _list_facts(system: TransitionSystem, facts: Facts) -> Iterable[Linear]:
             if facts.nonnegative(value):
                 yield size_form(value)
                 break
+    for size in sizes:
+        atom = a.find_single_atom(size)
+        if isinstance(atom, a.PositivePart):
+            yield size_form(size - atom.argument)
     for first in sizes:
         for second in sizes:
             if first != second and facts.nonnegative(first - second):

@@ -172,6 +172,11 @@ class EnvelopeReader:
 
     def proves_at_least_one(self, expr: s.Expr) -> bool:
         """Whether expr >= 1 is proved at all sizes."""
+        match expr:
+            case s.Call(function="sqrt" | "floor", arguments=(inner,)):
+                return self.proves_at_least_one(inner)
+            case _:
+                pass
         terms = e.add_sums(e.expand(expr), {e.UNIT_TERM: MINUS_ONE})
         return self.read_sum(terms, f"{format_expression(expr)} - 1").nonnegative
 

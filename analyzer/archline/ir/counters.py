@@ -317,8 +317,9 @@ def _find_growing_counters(
     for name, counter in counters.items():
         if counter.kind == "+":
             inside = inside.with_value(name, counter.start + counter.amount * k)
-    for statement in _iterate_certain_statements(loop.body):
-        for name in statement.sets if isinstance(statement, s.Simple) else ():
+    simple = (statement for statement in _iterate_certain_statements(loop.body) if isinstance(statement, s.Simple))
+    for statement in simple:
+        for name in statement.sets:
             move = _read_move(name, statement) if name in moves else None
             amount = known_value(move.amount, inside) if move and isinstance(move.amount, s.Expr) else None
             if name in inside.values and name in counters:
@@ -385,10 +386,10 @@ def _count_until_false(
         value = counter.value_after(k)
         if counter.kind == "+" and value is not None:
             inside = inside.with_value(register, value)
-    left, right = known_value(test.left, inside), known_value(test.right, inside)
-    if left is None or right is None:
+    first, second = known_value(test.left, inside), known_value(test.right, inside)
+    if first is None or second is None:
         return None
-    return _count_polynomial(left - right, test.op, scope.facts, k)
+    return _count_polynomial(first - second, test.op, scope.facts, k)
 
 
 def _count_polynomial(difference: Poly, op: str, facts: Facts, k: Poly) -> Poly | None:

@@ -595,6 +595,13 @@ class _Builder:
                 # The square of a whole number is at least as far from 0.
                 square = self._make_fresh_form()
                 return [(square, state.with_constraints((add_forms(square, left, -1), add_forms(square, left))))]
+            case "*" if self._splits and has_registers(left) and has_registers(right):
+                # A product of positive whole numbers is at least each of them.
+                result = self._make_fresh_form()
+                first, second = shift_form(left, -1), shift_form(right, -1)
+                larger = (first, second, add_forms(result, left, -1), add_forms(result, right, -1))
+                cases = (larger, (scale_form(left, -1),), (scale_form(right, -1),))
+                return [(result, state.with_constraints(forms)) for forms in cases]
             case "//" | "%" if is_constant(right) and constant_part(right) > 0:
                 quotient, divisor = self._make_fresh_form(), constant_part(right)
                 rest = add_forms(left, quotient, -divisor)
@@ -631,7 +638,8 @@ class _Builder:
         if op == "//":
             larger += [shift_form(quotient, -1), shift_form(add_forms(beyond, quotient, -1), 1)]
             opposite += [shift_form(scale_form(quotient, -1), -1), add_forms(quotient, left, -1)]
-        cases = ((quotient, rest, larger), ({}, left, below), (quotient, rest, opposite))
+        zero: Linear = {}
+        cases = ((quotient, rest, larger), (zero, left, below), (quotient, rest, opposite))
         return [(first if op == "//" else second, state.with_constraints(forms)) for first, second, forms in cases]
 
     def _is_positive(self, form: Linear, state: _State) -> bool:
@@ -720,7 +728,7 @@ def _list_disjuncts(condition: s.Expr) -> list[s.Expr]:
         case s.Binary(op="and" | "or" as op, left=left, right=right):
             first = _list_disjuncts(left)
             others = first if op == "and" else _list_disjuncts(negate_condition(left))
-            joined = [
+            joined: list[s.Expr] = [
                 s.Binary("and", former, latter, span=condition.span)
                 for former, latter in product(others, _list_disjuncts(right))
             ]

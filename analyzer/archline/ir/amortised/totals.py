@@ -410,9 +410,9 @@ def _list_facts(system: TransitionSystem, facts: Facts) -> Iterable[Linear]:
                 yield size_form(value)
                 break
     for size in sizes:
-        atom = a.find_single_atom(size)
-        if isinstance(atom, a.PositivePart):
-            yield size_form(size - atom.argument)
+        positive = a.find_single_atom(size)
+        if isinstance(positive, a.PositivePart):
+            yield size_form(size - positive.argument)
     for first in sizes:
         for second in sizes:
             if first != second and facts.nonnegative(first - second):
@@ -435,5 +435,7 @@ def _list_points(system: TransitionSystem, small: bool) -> Iterable[Mapping[Colu
     for environment in environments:
         # Powers of large sizes may be beyond floating point.
         with suppress(OverflowError, EvaluationError):
-            point = {column: float(evaluate(size, environment)) for size in sizes for column in size.terms}
+            point: Mapping[Column, float] = {
+                column: float(evaluate(size, environment)) for size in sizes for column in size.terms
+            }
             yield move_to_feasible(system, point)

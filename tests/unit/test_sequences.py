@@ -221,7 +221,7 @@ GROWTHS: dict[str, tuple[str, str]] = {
     "for i in 1..n + 1:\n    for k in 0..floor(i*sqrt(i)):\n        x[0] += 1.0": ("bounded", "Theta(n^(5/2))"),
     "for i in 2..n + 1:\n    if x[0] == 0.0:\n        for j in i*i..n + 1 step i:\n            x[1] += 1.0": (
         "bounded",
-        "O(n*log2(n))",
+        "O(n*log2(n)), Omega(n) where n >= 2",
     ),
     "local j: int = n\nwhile j > 0:\n    j //= 3\n    x[0] += 1.0": ("exact", "Theta(log2(n))"),
 }

@@ -482,6 +482,10 @@ def make_sequence_term(name: str, *arguments: Poly) -> Poly:
             return whole if last == ONE else make_sequence_term("quotient_sum", argument, last)
         case "quotient_sum", (argument, last) if last == ONE:
             return argument
+        case "floor_sum", (count, modulus, _, start) if count == ONE:
+            return floor_div(start, modulus)
+        case "floor_sum", (count, modulus, slope, start) if modulus == ONE:
+            return slope * count * (count - 1) / 2 + start * count
         case _, (argument,) if name in RECURSIVE_SEQUENCES:
             return _make_recursive_term(name, argument)
         case _:

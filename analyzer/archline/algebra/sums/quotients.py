@@ -54,8 +54,7 @@ def find_divisor(atom: Atom, variable: str) -> Poly | None:
     """Return the divisor of a floor, or of one in a rounded logarithm, that contains the variable; None for others."""
     logarithm = a.read_logarithm(atom)
     quotient = atom if logarithm is None else a.find_single_atom(logarithm[0] - 1)
-    divided = isinstance(quotient, a.Floor) and variable in quotient.modulus.names
-    return quotient.modulus if divided else None
+    return quotient.modulus if isinstance(quotient, a.Floor) and variable in quotient.modulus.names else None
 
 
 def _is_single_term(parts: dict[int, Poly], variable: str) -> bool:
@@ -135,6 +134,9 @@ def _sum_along_line(
     slope, modulus = line.get(1, ZERO), atom.modulus
     free = all(variable not in part.names and facts.integral(part) for part in (*line.values(), modulus))
     if not _is_single_term(parts, variable) or set(line) - {0, 1} or not free or not facts.positive(modulus):
+        return None
+    if not facts.nonnegative(parts[1]) or any(isinstance(inner, a.Exponential) for inner in atom.argument.atoms()):
+        # Differences of floors have sharper bounds than differences of sums.
         return None
     start = facts.simplify(atom.argument.substitute({variable: lo}))
     if not facts.nonnegative(slope) or not facts.nonnegative(start):

@@ -459,7 +459,10 @@ def _sum_of_floors(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly
             closed = sum_by_blocks(chosen, atom, variable, lo, hi, facts)
         else:
             closed = _sum_by_residues(chosen, period, variable, lo, hi, facts)
-    if closed is None:
+    if closed is None and not any(
+        isinstance(floor, a.Floor) and variable in floor.names for floor in remaining.atoms()
+    ):
+        # Differences of such floors have sharper bounds than differences of their sums.
         closed = sum_quotients(chosen, atom, variable, lo, hi, facts)
     if closed is None:
         raise UnresolvedError(atom, variable)

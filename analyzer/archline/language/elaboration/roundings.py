@@ -6,6 +6,7 @@ negative goes into the root as its square. Quotients and roots of sizes alone wo
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 from archline.expr.tree import Node
@@ -83,9 +84,8 @@ def _move_rounding(rounding: s.Call, inner: s.Expr, nonnegative: frozenset[str])
             rest = [factor for factor in factors if not _is_root(factor)]
             if not roots or not all(_is_nonnegative(factor, nonnegative) for factor in rest):
                 return None
-            product, *more = [*rest, *map(renew_nodes, rest), *roots]
-            for factor in more:
-                product = s.Binary("*", product, factor, span=inner.span)
+            squares: list[s.Expr] = [*rest, *(renew_nodes(factor) for factor in rest), *roots]
+            product = reduce(lambda left, right: s.Binary("*", left, right, span=inner.span), squares)
             return replace(rounding, arguments=(call("sqrt", product),))
         case _:
             return None

@@ -7,10 +7,16 @@ import pytest
 
 import archline as al
 from archline.algebra.polynomial import Poly
+from archline.analysis.analyse import derive
+from archline.execution.data import generate_arguments
+from archline.execution.run import execute
+from archline.language.loader import load_target
 from effort import long, some
-from spmd_runs import assert_between, costs_of
+from spmd_runs import assert_between, assert_holds, costs_of
 
 PROCESSORS = [{"P": p} for p in (1, 2, 3, 4, 5, 8, 11)]
+ANY_NUMBER = [*range(1, 18), 32, 61]
+COLLECTIVES = load_target("distributed.collectives")[0]
 
 # Processor t has the values 2*t, 2*t + 2 and 2*t + 4 of k: a path has P + 2 of them, one processor three.
 UP = """
@@ -211,3 +217,85 @@ def test_quotients_of_quotients_are_rounded_and_may_be_0() -> None:
             lower, upper = value if isinstance(value, tuple) else (value, value)
             assert lower <= getattr(run, metric) <= upper
     assert cost.memory.status == "exact"
+
+
+@pytest.mark.parametrize(
+    ("name", "metrics"),
+    [
+        ("allgather_bruck", "words messages work"),
+        ("allreduce_recursive_doubling", "flops words messages work"),
+        ("broadcast_chain", "words messages work"),
+        ("reduce_scatter_recursive_halving", "flops words messages work"),
+        ("reduce_tree", "flops words messages work"),
+        ("scan_chain", "flops words messages"),
+        ("scan_recursive_doubling", "flops words messages work"),
+    ],
+)
+def test_collectives_are_exact_for_any_number_of_processors(name: str, metrics: str) -> None:
+    algorithm = COLLECTIVES.algorithms[name]
+    costs = {cost.metric: cost for cost in derive(COLLECTIVES, algorithm)}
+    assert all(costs[metric].exact for metric in metrics.split())
+    indices = COLLECTIVES.signatures[algorithm].indices
+    for processors in some(ANY_NUMBER, 4):
+        for words in (0, 1, 7):
+            sizes = {"P": processors, "w": words, **dict.fromkeys(indices, 3 * words % processors)}
+            arguments = generate_arguments(COLLECTIVES, algorithm, sizes, seed=1)
+            counts = execute(COLLECTIVES, algorithm, arguments, compiled=False).counts
+            assert_holds(tuple(costs.values()), counts, sizes, name)
+
+
+MESH = """
+algorithm f(X: real[g, g], Y: out real[g, g], g: size) on grid(i: g, j: g):
+    local a: real = 0.0
+    input a = X[i, j]
+    scan a along j with + using chain
+    let t = i + j
+    local z: real = 0.0
+    for k in 0..t:
+        z += 1.0
+    a += z
+    {}
+    scan a along i with + using chain
+    for k in 0..i:
+        a += 1.0
+    output Y[i, j] = a
+"""
+LINE = """
+algorithm f(n: size) on grid(r: P):
+    local a: real = 1.0
+    let t = P - r
+    scan a along r with + using chain
+    for k in 0..t:
+        a += 1.0
+    {}
+    broadcast a along r from 0 using chain
+    for k in 0..r:
+        a += 1.0
+"""
+BETWEEN = ("pass", "broadcast a along {0} from 0 using chain", "allreduce a along {0} with +", "shift a along {0} by 1")
+
+
+@pytest.mark.parametrize("between", some(BETWEEN, 2))
+def test_a_path_moves_along_with_the_messages_of_chains(between: str) -> None:
+    meshes = [{"g": g} for g in (1, 2, 3, 4)]
+    assert assert_between(MESH.format(between.format("j")), meshes) == (len(meshes), 0)
+    lines = [{**each, "n": 2} for each in PROCESSORS]
+    looped = f"for q in 0..n:\n        {between.format('r')}"
+    for text in (between.format("r"), looped):
+        assert assert_between(LINE.format(text), lines) == (len(lines), 0)
+
+
+EMPTY = """
+algorithm f(w: size) on grid(r: P):
+    where w >= 0
+    local x: real[w] = 0
+    local a: real = 1.0
+    scan x along r with + using chain
+    for k in 0..r:
+        a += 1.0
+"""
+
+
+def test_a_message_without_words_takes_no_path_along() -> None:
+    points = [{"P": p, "w": w} for p in (1, 2, 5) for w in (0, 1, 3)]
+    assert assert_between(EMPTY, points) == (len(points), 0)

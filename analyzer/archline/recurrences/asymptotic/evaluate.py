@@ -219,7 +219,7 @@ def _list_arguments(definition: RealDefinition, functions: frozenset[str]) -> li
 def find_least_base(definition: RealDefinition, functions: frozenset[str]) -> int:
     """Return the smallest whole size from which on the sizes of all calls are smaller; 0 if none is found.
 
-    A size is compared with those of its calls at powers of 2, and between two of them by bisection. Sizes that are
+    A size is compared with those of its calls at powers of 2, and between two powers by bisection. Sizes that are
     rounded are whole, so that a call may be at the base itself.
     """
     if len(definition.parameters) != 1 or any(case.condition is not None for case in definition.cases):
@@ -273,13 +273,13 @@ def _compile_shrinking(argument: s.Expr, size: str) -> Callable[[int], bool]:
     """Return a test whether the argument of a call is below the size; arguments without a value are not."""
     formula = CompiledFormula(argument, BALL_ARITHMETIC, exact_logs=False)
 
-    def shrinks(at: int) -> bool:
+    def is_below_size(at: int) -> bool:
         try:
             return bool(formula.at({size: at}) < at)
         except (NoValueError, EvaluationRefusedError, OverflowError):
             return False
 
-    return shrinks
+    return is_below_size
 
 
 def _is_root_of_size(argument: s.Expr) -> bool:

@@ -192,7 +192,7 @@ LOG2_OF_E = LOG_2.inverse()
 
 
 def _make_steep(factorial: Constant, exponential: Constant) -> GrowthTerm:
-    """Return the product of these powers of n! and of 2^n."""
+    """Return n!^f*2^(n*e), where f is `factorial` and e is `exponential`."""
     return GrowthTerm(fmpq(1), steep=trim_powers((factorial, exponential)))
 
 
@@ -498,7 +498,7 @@ class InitialValues:
         return self.values[-1][0]
 
     def find_value(self, name: str, size: fmpq) -> tuple[GrowthTerm, ...]:
-        """Return the value of the function `name` at a size. Raises OutOfReachError if it is no base value."""
+        """Return the value of the function `name` at a size. Raises OutOfReachError above all base values."""
         for threshold, terms in self.values:
             if size <= threshold:
                 return terms
@@ -568,17 +568,17 @@ def _inline_call(branch: CallSum, call: WeightedCall, body: CallSum) -> CallSum:
     calls = tuple(
         WeightedCall(inner.function, weight, compose_arguments(call.argument, inner.argument))
         for inner in body.calls
-        for own in (inner.weight, *inner.tail)
-        for moved in _substitute_weight(own, call.argument)
+        for part in (inner.weight, *inner.tail)
+        for moved in _substitute_weight(part, call.argument)
         for weight in multiply_terms((call.weight, *call.tail), (moved,))
     )
     terms = [
         term
-        for own in body.terms
+        for added in body.terms
         for term in (
-            _substitute_step(own, call.argument)
-            if _is_power_at_step(own, call.argument)
-            else (_substitute_argument(own, call.argument),)
+            _substitute_step(added, call.argument)
+            if _is_power_at_step(added, call.argument)
+            else (_substitute_argument(added, call.argument),)
         )
     ]
     return CallSum(

@@ -217,7 +217,7 @@ class _RecurrenceReader:
         if head.function in INTRINSICS or head.function in RESERVED:
             raise self._make_error(BAD_HEAD, f"`{head.function}` is a name of the language", head)
         if head.arguments and all(not _find_names(argument) for argument in head.arguments):
-            value = self._spell(self._parse_expression(equals + 1, piece.end), None)
+            value = self._replace_spellings(self._parse_expression(equals + 1, piece.end), None)
             self._values.append((head, value, self._make_trimmed_span(piece.start, equals)))
             return
         self._current = draft = _DefinitionDraft(
@@ -252,15 +252,15 @@ class _RecurrenceReader:
             span = self._make_trimmed_span(start, end)
             hint = "the case before it has no `when`"
             raise error(INCOMPLETE_CASES, "this case never applies", span=span, hint=hint)
-        value = self._spell(self._parse_expression(start, when.start() if when else end), draft)
+        value = self._replace_spellings(self._parse_expression(start, when.start() if when else end), draft)
         facts = self._parse_part(parse_facts, when.end(), end) if when else ()
         condition = join_conditions("and", facts) if facts else None  # type: ignore[arg-type]
         draft.cases.append(EquationCase(value, condition))
 
-    def _spell(self, expr: s.Expr, draft: _DefinitionDraft | None) -> s.Expr:
+    def _replace_spellings(self, expr: s.Expr, draft: _DefinitionDraft | None) -> s.Expr:
         """Replace spellings: `lg`, terms in Theta, and sums over the sizes below."""
 
-        def change(part: s.Expr) -> s.Expr | None:
+        def replace_part(part: s.Expr) -> s.Expr | None:
             match part:
                 case s.Binary(op="*" | "/" | "^" | "-") | s.Unary() if _find_calls(part, ("Theta",)):
                     if draft is None or part.op == "-" or _find_calls(part, self._drafts):
@@ -269,7 +269,7 @@ class _RecurrenceReader:
                 case s.Call(function=function) if function in self._drafts and _find_calls(part, ("Theta",)):
                     raise self._make_error(NOT_A_VALUE, "Theta(...) stands for a term that is added", part)
                 case s.Call(function=function) if function in _SPELLINGS and function not in self._drafts:
-                    spelled = tuple(self._spell(argument, draft) for argument in part.arguments)
+                    spelled = tuple(self._replace_spellings(argument, draft) for argument in part.arguments)
                     return replace(part, function=_SPELLINGS[function], arguments=spelled)
                 case s.Call(function=function) if function in _ORDERS:
                     hint = f"write Theta(...): a term in {function} leaves the growth open"
@@ -277,13 +277,13 @@ class _RecurrenceReader:
                 case s.Call(function="Theta", arguments=(inner,)):
                     self._assumed.append(f"Theta({format_expression(inner)}) = {format_expression(inner)}")
                     self._inexact = True
-                    return self._spell(inner, draft)
+                    return self._replace_spellings(inner, draft)
                 case s.Call(function="sum", arguments=(inner,)) if draft is not None:
                     return self._read_sum(part, inner, draft)
                 case _:
                     return None
 
-        return rewrite_parts(expr, change)
+        return rewrite_parts(expr, replace_part)
 
     def _read_sum(self, part: s.Call, inner: Any, draft: _DefinitionDraft) -> s.Expr:
         """Define a function of its own for a sum over smaller sizes, S(n) = S(n - 1) + T(n - 1), and call it."""
@@ -301,7 +301,7 @@ class _RecurrenceReader:
         # As i goes up, n - 1 - i goes down over the same sizes.
         mirrored = build.binary("-", build.binary("-", build.binary("+", low, high), build.ONE), build.name(index))
         inner = rewrite_parts(
-            self._spell(inner, draft),
+            self._replace_spellings(inner, draft),
             lambda part: (
                 replace(part, arguments=(build.name(index),))
                 if isinstance(part, s.Call)
@@ -313,7 +313,7 @@ class _RecurrenceReader:
         )
         if s.find_names(low) or size in s.find_names(inner):
             raise self._make_error(NOT_A_VALUE, f"the terms of the sum must not depend on `{size}`", part)
-        name = f"sum_{draft.name}" + "_" * sum(other.startswith(f"sum_{draft.name}") for other in self._drafts)
+        name = f"sum_{draft.name}" + "_" * sum(defined.startswith(f"sum_{draft.name}") for defined in self._drafts)
         before = build.binary("-", build.name(size), build.ONE)
         value = build.binary("+", build.call(name, before), substitute_names(inner, {index: before}))
         self._drafts[name] = _DefinitionDraft(

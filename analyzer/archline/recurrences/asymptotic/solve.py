@@ -366,12 +366,12 @@ class _SystemSolver:
         remaining = inline_functions(system, group, name)
         if len(remaining) == 2 and name not in find_callees(remaining[name]):
             # The other function is solved alone, with this one substituted, and then replaced by its growth.
-            (other,) = group - {name}
-            alone = inline_functions(system, group, other)[other]
-            other_size = self._definitions[other].parameters[0]
-            self._known[other] = solve_function(other, other_size, alone, self._bases[other])
+            (callee,) = group - {name}
+            alone = inline_functions(system, group, callee)[callee]
+            callee_size = self._definitions[callee].parameters[0]
+            self._known[callee] = solve_function(callee, callee_size, alone, self._bases[callee])
             own = tuple(self._replace_foreign_calls(branch, frozenset((name,))) for branch in self._branches[name])
-            method = f"solution of {other}, with {name} substituted"
+            method = f"solution of {callee}, with {name} substituted"
             return self._prepend_callee_solutions(name, solve_function(name, size, own, self._bases[name], method))
         if len(remaining) > 1:
             return solve_recurrences_by_matrix(

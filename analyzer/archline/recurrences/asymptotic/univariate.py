@@ -197,19 +197,20 @@ def solve_function(
 def _solve_mixed_maximum(
     name: str, size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]
 ) -> SolvedFunction:
-    """Solve a maximum of branches whose sizes shrink in different ways, if one by steps stays above all others.
+    """Solve a maximum of branches whose sizes shrink in different ways, if one by steps stays above the rest.
 
-    Each branch alone is a lower bound. A multiple of the solution of one is an upper bound if the others, evaluated for
-    it, are at most a fixed share below 1 of it, besides terms that do not grow faster. Raises OutOfReachError.
+    Each branch alone is a lower bound. A multiple of the solution of one is an upper bound if every other branch,
+    evaluated for it, is at most a fixed share below 1 of it, besides terms that do not grow faster. Raises
+    OutOfReachError.
     """
     for branch in branches:
         steps = all(call.argument.is_step or call.argument.less for call in branch.calls)
         if not branch.calls or not steps or any(term.coefficient < 0 for term in branch.terms):
             continue
         solved = _solve_branches(name, size, (branch,), bases, stated, "")
-        others = [other for other in branches if other is not branch]
-        if len(solved.terms) == 1 and all(_is_branch_below(other, solved.terms[0]) for other in others):
-            line = f"{format_branch(branch, size)} alone grows as {format_growth(solved.terms, size)}, above the others"
+        rivals = [rival for rival in branches if rival is not branch]
+        if len(solved.terms) == 1 and all(_is_branch_below(rival, solved.terms[0]) for rival in rivals):
+            line = f"{format_branch(branch, size)} alone grows as {format_growth(solved.terms, size)}, above the rest"
             return replace(solved, steps=(*solved.steps, line), closed=None)
     raise OutOfReachError("sizes that shrink in different ways in a maximum")
 
@@ -430,31 +431,31 @@ def _solve_slow_recurrence(
     reduced = merge_shares((call.number / scale, call.argument.root) for call in weighted)
     divided = tuple(_multiply_by_size_power(term, -scale) for term in terms)
     result = _derive_growth([divided], [reduced], bases.growing, branches, bases.threshold, 1)
-    found = find_leading_terms(_multiply_by_size_power(term, scale) for term in result.terms)
-    line = f"with the calls at roots it is {format_growth(found, size)}"
-    return replace(solved, steps=(*solved.steps, line), terms=found)
+    growth = find_leading_terms(_multiply_by_size_power(term, scale) for term in result.terms)
+    line = f"with the calls at roots it is {format_growth(growth, size)}"
+    return replace(solved, steps=(*solved.steps, line), terms=growth)
 
 
 def _find_product_of_weights(calls: Sequence[WeightedCall]) -> GrowthTerm | None:
     """Return the growth of w(n)*w(n - g)*w(n - 2*g)*..., for a call w(n)*T(n - g), w(n) = c*n^a*(1 + b/n + ...).
 
-    With a call d*n^e*T(n - j*g) beside it, the quotient of T(n) by T(n - g) has the terms d/c^j*n^(e - j*a + a) too.
-    None if the weights are rational constants, or others than these.
+    A further call d*n^e*T(n - j*g) adds d/c^j*n^(e - j*a + a) to the quotient of T(n) by T(n - g).
+    None if the weights are rational constants, or of another form.
     """
     if not all(call.argument.is_step and call.argument.offset < 0 for call in calls):
         return None
-    call, *others = sorted(calls, key=lambda call: call.argument.offset, reverse=True)
+    call, *further = sorted(calls, key=lambda call: call.argument.offset, reverse=True)
     lead, step = call.weight, -call.argument.offset
     if lead.steep or len(lead.powers) > 1 or lead.coefficient <= 0 or lead.symbols or not lead.exact:
         return None
     if not call.tail and call.number.is_rational and not lead.powers:
         return None
     corrections = [(call.tail[0].multiply(lead.raise_to(fmpq(-1))), ONE_CONSTANT)] if call.tail else []
-    for other in others:
-        times = -other.argument.offset / step
+    for more in further:
+        times = -more.argument.offset / step
         if times.q != 1 or call.factor != ONE_CONSTANT:
             return None
-        corrections.append((other.weight.multiply(lead.raise_to(-times)), other.factor))
+        corrections.append((more.weight.multiply(lead.raise_to(-times)), more.factor))
     shift = ZERO_CONSTANT
     for term, factor in corrections:
         excess = (term.power + ONE_CONSTANT).sign()
@@ -534,17 +535,17 @@ def _solve_subtractive_recurrence(
         growing = (_CONSTANT_TERM,)
     over = _CONSTANT_TERM if product is None else product
 
-    def enter(term: GrowthTerm) -> GrowthTerm:
+    def convert_term(term: GrowthTerm) -> GrowthTerm:
         """Divide by the product of the weights, and make the powers of n! and 2^(n/g) the first ones."""
         term = term.multiply(over.raise_to(fmpq(-1)))
         factorial, exponential = (*term.steep, ZERO_CONSTANT, ZERO_CONSTANT)[:2]
         return term.with_powers((factorial, exponential.scaled(stride), *term.powers))
 
-    def leave(term: GrowthTerm) -> GrowthTerm:
+    def restore_term(term: GrowthTerm) -> GrowthTerm:
         steep = (term.get_power(0), term.get_power(1).scaled(1 / stride))
         return term.with_powers(term.powers[2:], steep).multiply(over)
 
-    inside = [tuple(map(enter, branch.terms)) for branch in branches]
+    inside = [tuple(map(convert_term, branch.terms)) for branch in branches]
     closed = None
     if len(branches) == 1 and product is None:
         closed = find_closed_form_by_steps(branches[0], bases, size, stride)
@@ -554,16 +555,16 @@ def _solve_subtractive_recurrence(
         if closed is None:
             raise
         return _read_growth_from_closed_form(closed, size, stated, stride)
-    found = tuple(map(leave, result.terms))
-    if found[0].side < 0 or (not found[0].side and found[0].power.sign() < 0):
+    leading = tuple(map(restore_term, result.terms))
+    if leading[0].side < 0 or (not leading[0].side and leading[0].power.sign() < 0):
         raise OutOfReachError("the function tends to 0 as the size grows")
-    solved = SolvedFunction("summation", stated, found, closed=closed, shrinking=STEPS, stride=stride)
+    solved = SolvedFunction("summation", stated, leading, closed=closed, shrinking=STEPS, stride=stride)
     if product is not None:
         times = format_growth([product], size)
         line = f"the numbers of calls multiply to Theta({times}): divided by it, the function is a sum over sizes"
         return replace(solved, method="product of the numbers of calls", steps=(*stated, line))
     if result.terms[0].power or (result.terms[0].get_power(1) - result.exponent).sign() > 0:
-        line = f"{format_growth(found, size)} grows faster than the calls alone: the last size dominates"
+        line = f"{format_growth(leading, size)} grows faster than the calls alone: the last size dominates"
         return replace(solved, steps=(*stated, line))
     # The factors of the growth other than a power of 2^(n/g): terms in n, or in symbols alone.
     terms = tuple(term.with_powers(term.powers[2:]) for term in result.terms)
@@ -587,7 +588,7 @@ def _solve_subtractive_recurrence(
 def _read_growth_from_closed_form(
     closed: ClosedExpression, size: str, stated: tuple[str, ...], stride: fmpq
 ) -> SolvedFunction:
-    """Return the growth of a closed form, of which the leading term must be positive. Raises OutOfReachError."""
+    """Return the growth of a closed form with a positive leading term. Raises OutOfReachError."""
     terms = TermReader(size).read(closed.expr)
     lead = find_leading_terms(terms)
     if len(lead) != 1 or any(term.coefficient < 0 for term in terms if term.kind == lead[0].kind):

@@ -167,10 +167,11 @@ def shown_path(path: str) -> str:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How the derived growth compares with the literature's."""
+    """How the derived growth compares with the literature's; `shared` if both have the iterations of a loop."""
 
     kind: Kind
     text: str
+    shared: bool = False
 
 
 Relation = Literal["sharper", "equal", "weaker"]
@@ -205,8 +206,9 @@ def _judge_ends(row: Row, derived: Derived) -> Verdict:
     if "weaker" in (above.overall, below and below.overall):
         return Verdict("weaker", f"weaker: {row.why}")
     if derived.loops:
-        shared = f"; the literature too: {row.data}" if row.data else ""
-        return Verdict("in T", _describe_loops(derived.loops) + shared)
+        if row.data is None:
+            raise row.make_error("say in `data` what the iterations are that the literature's growth has")
+        return Verdict("in T", f"{_describe_loops(derived.loops)}; the literature too: {row.data}", shared=True)
     return Verdict("sharper", "sharper") if above.overall == "sharper" else Verdict("equal", "equal")
 
 
@@ -344,10 +346,10 @@ def render_table(found: Iterable[tuple[Row, Derived, Verdict]]) -> str:
 def summarise(found: Sequence[tuple[Row, Derived, Verdict]]) -> str:
     """The sentence with the counts of all verdicts."""
     counts = Counter(verdict.kind for _, _, verdict in found)
-    shared = sum(verdict.kind == "in T" and row.data is not None for row, _, verdict in found)
+    shared = sum(verdict.shared for _, _, verdict in found)
     return (
-        f"Of {len(found)} rows, {counts['equal']} are equal, {counts['sharper']} sharper, {counts['weaker']} weaker, and\n"
-        f"{counts['in T']} in T, {shared} of these with a source whose bound contains that quantity too.\n"
+        f"Of {len(found)} rows, {counts['equal']} are equal, {counts['sharper']} sharper, {counts['weaker']} weaker "
+        f"and {counts['in T']} in T, {shared} of these with a source whose bound contains that quantity too.\n"
     )
 
 

@@ -168,7 +168,11 @@ def test_iterations_are_told_unless_the_literature_has_them_too() -> None:
     free = derived(growth("n*T", "n*T"), loops=(("T", "examples/textbook/sorting.algo:3"),))
     told = judge(row("n^2"), free)
     assert (told.kind, "sorting.algo:3" in told.text) == ("in T", True)
-    assert kind(row("n*T", "n*T", data="T is the number of iterations"), free) == "in T"
+    assert not told.shared
+    both = judge(row("n*T", "n*T", data="T is the number of iterations"), free)
+    assert (both.kind, both.shared) == ("in T", True)
+    with pytest.raises(RowError, match="say in `data`"):
+        judge(row("n*T", "n*T"), free)
     loose = derived(growth("n*T", "T"), loops=free.loops)
     assert kind(row("T", "T", data="T is the number of iterations", why="so"), loose) == "weaker"
     with pytest.raises(RowError, match="WRONG"):

@@ -486,6 +486,13 @@ def make_sequence_term(name: str, *arguments: Poly) -> Poly:
             return floor_div(start, modulus)
         case "floor_sum", (count, modulus, slope, start) if modulus == ONE:
             return slope * count * (count - 1) / 2 + start * count
+        case "digit_sum", (argument, base) if (
+            isinstance(floor := find_single_atom(argument), Floor)
+            and floor.modulus == base
+            and is_integral(floor.argument)
+        ):
+            # The last digit of a number is its remainder.
+            return make_sequence_term(name, floor.argument, base) - floor.argument + base * argument
         case _, (argument,) if name in RECURSIVE_SEQUENCES:
             return _make_recursive_term(name, argument)
         case _:

@@ -17,13 +17,16 @@ SEQUENCES = {
     "quotient_powers": 4,
     "floor_sum": 4,
 }
-"""The names of the sequences, with the number of their arguments.
-
-`arrangements(n)` is the sum of n!/k! over 0 <= k <= n. `ceil_log(n, b)` is the least k >= 0 with b^k >= n, and
-`digit_sum(n, b)` the sum of the digits of n, both to the base b. `quotient_sum(n, k)` is the sum of floor(n/i) over
-1 <= i <= k, and `quotient_powers(n, k, w, p)` that of i^w*floor(n/i)^p. `floor_sum(n, m, a, b)` is the sum of
-floor((a*i + b)/m) over 0 <= i < n.
-"""
+"""The names of the sequences, with the number of their arguments."""
+MEANINGS = {
+    "arrangements": "arrangements(n) is the sum of n!/k! for k from 0 to n",
+    "ceil_log": "ceil_log(n, b) is the logarithm of n to the base b, rounded up; 0 for n <= 1",
+    "digit_sum": "digit_sum(n, b) is the sum of the digits of n to the base b",
+    "quotient_sum": "quotient_sum(n, k) is the sum of floor(n/i) for i from 1 to k",
+    "quotient_powers": "quotient_powers(n, k, w, p) is the sum of i^w*floor(n/i)^p for i from 1 to k",
+    "floor_sum": "floor_sum(n, m, a, b) is the sum of floor((a*i + b)/m) for i from 0 to n - 1",
+}
+"""What the sequences are whose names do not say so."""
 PARAMETERS = {"ceil_log": 1, "digit_sum": 1, "quotient_powers": 2}
 """The place of the first argument that is a number in all costs: a base, or the powers."""
 RECURSIVE_SEQUENCES = frozenset(("fibonacci", "factorial", "arrangements"))

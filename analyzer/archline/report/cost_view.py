@@ -7,6 +7,7 @@ from dataclasses import fields
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from archline.algebra import atoms as a
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import find_declared_cost_symbols
 from archline.analysis.bounds import EVERYWHERE, Region
@@ -17,6 +18,7 @@ from archline.claims.growth_claims import format_growths
 from archline.claims.optimality import OptimalityResult
 from archline.costs.derived import DerivedCosts
 from archline.expr.intervals import EvaluationError, Number, Point
+from archline.expr.sequences import MEANINGS
 from archline.expr.text import Formula, format_conjunction
 from archline.growth.growths import Growth
 from archline.ir.iteration_bounds import explain_missing_bound
@@ -208,6 +210,13 @@ class CostView:
     case_when: str = ""
     iterations: tuple[IterationCount, ...] = ()
     """The sizes among the parameters that count iterations of loops without a bound."""
+
+    @property
+    def meanings(self) -> tuple[str, ...]:
+        """What the sequences are that the costs are written with, where their names do not say so."""
+        ends = [end for row in self.rows for end in (row.lower, row.upper) if end is not None]
+        names = {atom.name for end in ends for atom in end.atoms_within() if isinstance(atom, a.Sequence)}
+        return tuple(MEANINGS[name] for name in sorted(names & MEANINGS.keys())) if self.at is None else ()
 
     def select_metrics(self, metrics: Sequence[str] | None) -> CostView:
         """Restrict the view to some metrics; None stands for all."""

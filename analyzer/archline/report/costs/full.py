@@ -53,6 +53,7 @@ def make_page(view: CostView) -> Document:
             tuple(iterate_warning_notes(view)),
             () if view.lru is None else tuple(lru.iterate_page_items(view, view.lru)),
             tuple(f"{counted.name}: {counted.explained}" for counted in view.iterations),
+            view.meanings,
             (Section("assuming", view.assumptions),) if view.assumptions else (),
             (f"uses declared costs: {', '.join(trusted)}",) if trusted else (),
             (Section("ensures", (claims,)),) if view.contracts else (),

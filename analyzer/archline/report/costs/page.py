@@ -179,6 +179,7 @@ def _iterate_notes(view: CostView) -> Iterator[str]:
     elif view.at is not None and view.cache_assumed:
         yield "Z and L are assumed; --cache Z=..,L=.. gives others"
     yield from (f"{counted.name}: {counted.explained}" for counted in view.iterations)
+    yield from view.meanings
     yield from (REPLACEMENT_NOTES[row.metric] for row in view.rows if row.metric in REPLACEMENT_NOTES)
     if view.assumptions:
         yield join_phrases("assuming ", join_with_mark(view.assumptions, ", "))

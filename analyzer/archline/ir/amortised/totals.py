@@ -343,12 +343,12 @@ def _explain_missing_bound(induction: Induction, loop: s.Loop | s.While) -> str:
     """Say why the iterations of a loop have no bound."""
     stuck = find_stuck_path(induction, loop)
     if stuck is None:
-        return "potentials fall in each iteration, but none bounds them all in sizes"
+        return "each iteration brings some counter closer to its end, but none bounds all of them in sizes"
     if not stuck.lines:
-        return "no potential falls in an iteration"
+        return "an iteration may bring no counter closer to its end"
     *first, last = map(str, stuck.lines)
     lines = f"lines {', '.join(first)} and {last}" if first else f"line {last}"
-    return f"no potential falls in an iteration through {lines}"
+    return f"an iteration through {lines} may bring no counter closer to its end"
 
 
 def _find_held_forms(induction: Induction) -> Mapping[s.Loop | s.While, tuple[Linear, ...]]:

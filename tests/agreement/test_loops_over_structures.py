@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import log2
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ import pytest
 import archline as al
 from archline.analysis.cost import enclose_count
 
+CHANGES = 400 if os.environ.get("ARCHLINE_TESTS") == "full" else 12
 Data = Callable[[random.Random, int], dict[str, Any]]
 
 
@@ -211,6 +214,207 @@ algorithm skip_twice(n: size, a: int[n]) -> int:
 """,
         _integers(a=(0, 1)),
     ),
+    "failure_table": Structured(
+        """
+algorithm failure_table(n: size, p: int[n], fail: out int[n]):
+    fail[0] = 0
+    k = 0
+    for i in 1..n:
+        while k > 0 and p[k] != p[i]:
+            k = fail[k - 1]
+        if p[k] == p[i]:
+            k += 1
+        fail[i] = k
+""",
+        _integers(p=(0, 1), fail=(0, 0)),
+    ),
+    "matches": Structured(
+        """
+algorithm matches(n: size, t: int[n], p: int[n]) -> int:
+    local fail: int[n]
+    fail[0] = 0
+    k = 0
+    for i in 1..n:
+        while k > 0 and p[k] != p[i]:
+            k = fail[k - 1]
+        if p[k] == p[i]:
+            k += 1
+        fail[i] = k
+    k = 0
+    count = 0
+    for i in 0..n:
+        while k > 0 and (k == n or p[k] != t[i]):
+            k = fail[k - 1]
+        if p[k] == t[i]:
+            k += 1
+        if k == n:
+            count += 1
+    return count
+""",
+        _integers(t=(0, 1), p=(0, 1)),
+        least=2,
+    ),
+    "matches_by_call": Structured(
+        """
+algorithm failure(n: size, p: int[n], fail: out int[n]):
+    fail[0] = 0
+    k = 0
+    for i in 1..n:
+        while k > 0 and p[k] != p[i]:
+            k = fail[k - 1]
+        if p[k] == p[i]:
+            k += 1
+        fail[i] = k
+
+algorithm matches_by_call(n: size, t: int[n], p: int[n]) -> int:
+    local fail: int[n]
+    failure(n, p, fail)
+    k = 0
+    count = 0
+    for i in 0..n:
+        while k > 0 and p[k] != t[i]:
+            k = fail[k - 1]
+        if p[k] == t[i]:
+            k += 1
+        if k == n:
+            count += 1
+            k = fail[k - 1]
+    return count
+""",
+        _integers(t=(0, 1), p=(0, 1)),
+        least=2,
+    ),
+    "matches_by_assumption": Structured(
+        """
+algorithm matches_by_assumption(n: size, t: int[n], p: int[n], fail: int[n]) -> int:
+    k = 0
+    count = 0
+    for i in 0..n:
+        while k > 0 and p[k] != t[i]:
+            assume fail[k - 1] < k
+            k = fail[k - 1]
+        if p[k] == t[i]:
+            k += 1
+        if k == n:
+            count += 1
+            k = 0
+    return count
+""",
+        _integers(t=(0, 1), p=(0, 1), fail=(0, 0)),
+    ),
+    "skip_list": Structured(
+        """
+algorithm skip_list(n: size, a: int[n], next: out int[n]) -> int:
+    i = n
+    while i > 0:
+        i -= 1
+        j = i + 1
+        while j < n and a[j] <= a[i]:
+            j = next[j]
+        next[i] = j
+    count = 0
+    k = 0
+    while k < n:
+        k = next[k]
+        count += 1
+    return count
+""",
+        _integers(a=(0, 5), next=(0, 0)),
+        growth=lambda n: n * n,
+    ),
+    "parents": Structured(
+        """
+algorithm parents(n: size, a: int[n]) -> int:
+    local parent: int[n]
+    total = 0
+    for i in 0..n:
+        parent[i] = i
+        if i > 0 and a[i] > 0:
+            parent[i] = i - 1
+        x = i
+        while parent[x] != x:
+            x = parent[x]
+            total += 1
+    return total
+""",
+        _integers(a=(0, 3)),
+        growth=lambda n: n * n,
+    ),
+    "heapsort": Structured(
+        """
+algorithm heapsort(n: size, h: inout int[n]):
+    for k in 0..n:
+        i = k
+        while i > 0 and h[(i - 1)//2] < h[i]:
+            j = (i - 1)//2
+            t = h[j]
+            h[j] = h[i]
+            h[i] = t
+            i = j
+    m = n
+    while m > 1:
+        m -= 1
+        t = h[0]
+        h[0] = h[m]
+        h[m] = t
+        i = 0
+        c = 1
+        while c < m:
+            if c + 1 < m and h[c + 1] > h[c]:
+                c += 1
+            if h[c] <= h[i]:
+                break
+            t = h[c]
+            h[c] = h[i]
+            h[i] = t
+            i = c
+            c = 2*i + 1
+""",
+        _integers(h=(0, 9)),
+        growth=lambda n: n * log2(n),
+    ),
+    "insert_all": Structured(
+        """
+algorithm insert_all(n: size, x: int[n], h: out int[n]):
+    local count: int = 0
+    for k in 0..n:
+        h[count] = x[k]
+        i = count
+        count += 1
+        while i > 0 and h[(i - 1)//2] > h[i]:
+            j = (i - 1)//2
+            t = h[j]
+            h[j] = h[i]
+            h[i] = t
+            i = j
+""",
+        _integers(x=(0, 9), h=(0, 0)),
+        growth=lambda n: n * log2(n),
+    ),
+    "through_two_calls": Structured(
+        """
+algorithm skip_zeros(n: size, a: int[n], i: int) -> int:
+    j = i
+    while j < n and a[j] == 0:
+        j += 1
+    return j
+
+algorithm skip_run(n: size, a: int[n], i: int) -> int:
+    j = skip_zeros(n, a, i)
+    while j < n and a[j] == 1:
+        j += 1
+    return j
+
+algorithm through_two_calls(n: size, a: int[n]) -> int:
+    i = 0
+    count = 0
+    while i < n:
+        i = skip_run(n, a, i) + 1
+        count += 1
+    return count
+""",
+        _integers(a=(0, 2)),
+    ),
 }
 
 
@@ -229,3 +433,183 @@ def test_counts_of_runs_lie_in_bounds_over_the_whole_call(name: str) -> None:
         for metric in ("work", "flops"):
             lower, upper = enclose_count(costs[metric], {"n": n}).ends
             assert lower <= getattr(counts, metric) <= upper, (metric, n)
+
+
+GRAPHS = {
+    "depth_first": """
+use structures.stack
+use structures.graph
+
+algorithm depth_first(G: graph[V, E], s: int, seen: out int[V]) -> int:
+    assume 0 <= s, s < V
+    seen[:] = 0
+    local S: stack[E + 1]
+    S.push(s)
+    count = 0
+    while not S.empty():
+        u = S.pop()
+        if seen[u] == 0:
+            seen[u] = 1
+            count += 1
+            for v in G.neighbors(u):
+                if seen[v] == 0:
+                    S.push(v)
+    return count
+""",
+    "breadth_first": """
+use structures.queue
+use structures.graph
+
+algorithm breadth_first(G: graph[V, E], s: int, seen: out int[V]):
+    assume 0 <= s, s < V
+    seen[:] = -1
+    local Q: queue[V]
+    Q.push(s)
+    seen[s] = 0
+    while not Q.empty():
+        u = Q.pop()
+        for v in G.neighbors(u):
+            if seen[v] == -1:
+                seen[v] = seen[u] + 1
+                Q.push(v)
+""",
+    "breadth_first_from_arrays": """
+use structures.graph
+
+algorithm breadth_first_from_arrays(G: graph[V, E], s: int, seen: out int[V]) -> int:
+    assume 0 <= s, s < V
+    for v in 0..V:
+        seen[v] = 0
+    local queue: int[V]
+    head = 0
+    tail = 1
+    queue[0] = s
+    seen[s] = 1
+    while head < tail:
+        u = queue[head]
+        head += 1
+        for k in G.ptr[u]..G.ptr[u + 1]:
+            if seen[G.adj[k]] == 0:
+                seen[G.adj[k]] = 1
+                queue[tail] = G.adj[k]
+                tail += 1
+    return tail
+""",
+    "components": """
+use structures.stack
+use structures.graph
+
+algorithm components(G: graph[V, E], s: int, seen: out int[V]) -> int:
+    seen[:] = 0
+    local S: stack[V]
+    count = 0
+    for r in 0..V:
+        if seen[r] == 0:
+            count += 1
+            seen[r] = 1
+            S.push(r)
+            while not S.empty():
+                u = S.pop()
+                for v in G.neighbors(u):
+                    if seen[v] == 0:
+                        seen[v] = 1
+                        S.push(v)
+    return count
+""",
+    "reach_twice": """
+use structures.stack
+use structures.graph
+
+algorithm reach(G: graph[V, E], s: int, seen: inout int[V]):
+    local S: stack[V]
+    if seen[s] == 0:
+        seen[s] = 1
+        S.push(s)
+    while not S.empty():
+        u = S.pop()
+        for v in G.neighbors(u):
+            if seen[v] == 0:
+                seen[v] = 1
+                S.push(v)
+
+algorithm reach_twice(G: graph[V, E], s: int, seen: out int[V]):
+    assume 0 <= s, s < V
+    seen[:] = 0
+    for r in 0..V:
+        reach(G, r, seen)
+""",
+}
+
+
+def _draw_graph(source: random.Random, vertices: int, edges: int) -> dict[str, Any]:
+    ends = sorted(source.randint(0, edges) for _ in range(vertices - 1))
+    return {"G.ptr": [0, *ends, edges], "G.adj": [source.randrange(vertices) for _ in range(edges)]}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_searches_of_graphs_take_linear_time(name: str) -> None:
+    algorithm = al.loads(GRAPHS[name])[name]
+    costs = algorithm.report().costs
+    assert costs["work"].upper.names <= {"V", "E"}
+    for point in ({"V": 100, "E": 10_000}, {"V": 10_000, "E": 100}):
+        assert enclose_count(costs["work"], point).upper <= 40 * sum(point.values())
+    source = random.Random(name)
+    for _ in range(80):
+        vertices, edges = source.randint(1, 7), source.randint(1, 14)
+        graph = _draw_graph(source, vertices, edges)
+        run = algorithm.run(**graph, s=source.randrange(vertices), seen=[0] * vertices)
+        lower, upper = enclose_count(costs["work"], {"V": vertices, "E": edges}).ends
+        assert lower <= run.counts.work <= upper, (graph, run.counts.work)
+
+
+@pytest.mark.parametrize("seed", range(CHANGES))
+def test_bounds_hold_for_changed_programs(seed: int) -> None:
+    """Lines are moved, repeated or changed, so that marks are set again, and facts about elements fail."""
+    source = random.Random(seed)
+    name = source.choice([*PROGRAMS, *GRAPHS])
+    program = PROGRAMS.get(name)
+    text = _change_lines(GRAPHS[name] if program is None else program.text, source)
+    try:
+        algorithm = al.loads(text)[name]
+        cost = algorithm.report().costs["work"]
+    except al.ArchlineError:
+        return
+    if cost.upper is None or any(re.search(r"\bT\d*$", size) for size in cost.upper.names):
+        return
+    for _ in range(12):
+        n, edges = source.randint(2, 8), source.randint(1, 8)
+        at = {"V": n, "E": edges} if program is None else {"n": n}
+        data = (
+            {**_draw_graph(source, n, edges), "s": source.randrange(n), "seen": [0] * n}
+            if program is None
+            else {"n": n, **program.data(source, n)}
+        )
+        try:
+            counts = algorithm.run(**data).counts
+        except al.ArchlineError:
+            # The run stops at an assumption or a subscript.
+            continue
+        lower, upper = enclose_count(cost, at).ends
+        assert lower <= counts.work <= upper, (text, data)
+
+
+def _change_lines(text: str, source: random.Random) -> str:
+    """Return a program with one or two statements that are changed."""
+    lines = text.strip().split("\n")
+    for _ in range(source.randint(1, 2)):
+        inner = [place for place, line in enumerate(lines) if line.startswith("    ")]
+        place = source.choice(inner)
+        line = lines[place]
+        margin = line[: len(line) - len(line.lstrip())]
+        match source.randrange(5):
+            case 0 if not line.endswith(":"):
+                lines[place] = f"{margin}pass"
+            case 1:
+                lines[place] = re.sub(r"\b[01]\b", lambda _: str(source.randint(0, 2)), line)
+            case 2:
+                lines[place] = line.replace("==", "!=") if "==" in line else line.replace("!=", "==")
+            case 3 if not (other := lines[source.choice(inner)]).endswith(":"):
+                lines.insert(place, margin + other.strip())
+            case _:
+                lines[place] = line.replace("+ 1", "- 1").replace("<", "<=")
+    return "\n".join(lines) + "\n"

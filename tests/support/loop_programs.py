@@ -130,8 +130,10 @@ def _amortised_step(source: random.Random) -> list[str]:
         added = source.choice(["x += 1", "x += 2", "x = max(x - 1, 0)", "x += 1"])
         lines = [added, *lines] if source.random() < 0.6 else [*lines, added]
     elif step < 0.8:
-        lines = ["lo: int = 0", f"hi: int = {source.choice(['n', 'x', 'i', 'j + m'])}", "while lo < hi:"]
-        halves = ["tick", "if draw < 0.5:", f"{INDENT}lo = (lo + hi)//2 + 1", "else:", f"{INDENT}hi = (lo + hi)//2"]
+        lo, hi = f"lo{number}", f"hi{number}"
+        lines = [f"{lo}: int = 0", f"{hi}: int = {source.choice(['n', 'x', 'i', 'j + m'])}", f"while {lo} < {hi}:"]
+        halves = ["tick", "if draw < 0.5:", f"{INDENT}{lo} = ({lo} + {hi})//2 + 1", "else:"]
+        halves += [f"{INDENT}{hi} = ({lo} + {hi})//2"]
         lines += [INDENT + line for line in halves]
     else:
         lines = ["p: int = n", f"q: int = {source.choice(['m', 'g', 'n + m'])}", "r: int = 0", "while q > 0:"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field, fields
 from functools import cache, cached_property
-from typing import TypeAlias, TypeVar, dataclass_transform
+from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
 from archline.records import record, replace
 
@@ -245,6 +245,42 @@ def find_names(value: object) -> frozenset[str]:
 @cache
 def _list_compared_fields(kind: type[Node]) -> tuple[str, ...]:
     return tuple(declared.name for declared in fields(kind) if declared.name not in ("span", "name_span"))
+
+
+Change = Callable[[Node], "Node | tuple[Node, ...] | None"]
+"""Returns what takes the place of a node; None if it stays, and its parts are changed."""
+
+
+def rewrite_tree(value: Any, change: Change) -> Any:
+    """Replace nodes in a part of a program by what `change` returns, outermost first; None keeps a node.
+
+    A tuple of nodes takes the place of a node in a sequence, such as a statement in its block.
+    """
+    if isinstance(value, tuple):
+        parts: list[Any] = []
+        for part in value:
+            changed = rewrite_tree(part, change)
+            if isinstance(part, Node) and isinstance(changed, tuple):
+                parts.extend(changed)
+            else:
+                parts.append(changed)
+        same = len(parts) == len(value) and all(new is old for new, old in zip(parts, value, strict=True))
+        return value if same else tuple(parts)
+    if not isinstance(value, Node):
+        return value
+    replacement = change(value)
+    return rewrite_fields(value, change) if replacement is None else replacement
+
+
+def rewrite_fields(node: Node, change: Change) -> Any:
+    """Replace the nodes inside a node, not the node itself, as `rewrite_tree` does."""
+    parts = {}
+    for name in _list_compared_fields(type(node)):  # type: ignore[arg-type]
+        old = getattr(node, name)
+        new = rewrite_tree(old, change)
+        if new is not old:
+            parts[name] = new
+    return replace(node, **parts) if parts else node
 
 
 def make_structural_key(value: object) -> object:

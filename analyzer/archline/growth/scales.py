@@ -121,9 +121,9 @@ def _make_value(terms: Iterable[tuple[Scale, Constant]], rests: Iterable[tuple[S
         return Value(merged[:MAX_TERMS], merged[MAX_TERMS][0])
     if rest is None:
         return Value(merged)
-    kept = tuple(term for term in merged if compare_scales(term[0], rest) > 0)
+    above = tuple(term for term in merged if compare_scales(term[0], rest) > 0)
     beside = [factor.sign() for scale, factor in merged if scale == rest]
-    return Value(kept, rest, 0 if kept or any(other != sign for other in beside) else sign)
+    return Value(above, rest, 0 if above or any(other != sign for other in beside) else sign)
 
 
 def _make_constant(value: Constant) -> Value:
@@ -137,15 +137,15 @@ def _find_remainders(value: Value, times: Scale = UNIT, sign: int = 1) -> list[t
     return [] if value.rest is None else [(_multiply_scales(value.rest, times), value.sign * sign)]
 
 
-def _add(left: Value, right: Value) -> Value:
+def _add_values(left: Value, right: Value) -> Value:
     return _make_value([*left.terms, *right.terms], [*_find_remainders(left), *_find_remainders(right)])
 
 
-def _scale(value: Value, factor: Constant) -> Value:
-    return _multiply(value, _make_constant(factor))
+def _scale_value(value: Value, factor: Constant) -> Value:
+    return _multiply_values(value, _make_constant(factor))
 
 
-def _multiply(left: Value, right: Value) -> Value:
+def _multiply_values(left: Value, right: Value) -> Value:
     terms = [(_multiply_scales(a, c), x * y) for a, x in left.terms for c, y in right.terms]
     rests = []
     for one, other in ((left, right), (right, left)):
@@ -177,15 +177,15 @@ def _divide_by_leading(value: Value) -> tuple[Scale, Constant, Value]:
     """Return the scale m, the factor c and the rest x of a value c*m*(1 + x), where x tends to 0."""
     scale, factor = value.terms[0]
     by = _make_value([(_raise_scale(scale, -ONE_CONSTANT), factor.inverse())])
-    return scale, factor, _multiply(Value(value.terms[1:], value.rest), by)
+    return scale, factor, _multiply_values(Value(value.terms[1:], value.rest), by)
 
 
 def _sum_series(small: Value, coefficient: Callable[[int], Constant]) -> Value:
     """Return the power series in a value that tends to 0, without its constant term."""
     total, power = Value(()), ONE
     for index in range(1, ORDER + 1):
-        power = _multiply(power, small)
-        total = _add(total, _scale(power, coefficient(index)))
+        power = _multiply_values(power, small)
+        total = _add_values(total, _scale_value(power, coefficient(index)))
         if not power.terms:
             return total
     return _make_value(total.terms, [*_find_remainders(total), (power.terms[0][0], 0)])
@@ -196,7 +196,7 @@ def _raise_value(value: Value, exponent: Constant) -> Value:
     if not exponent:
         return ONE
     if exponent.is_rational and exponent.rational.q == 1 and 0 < exponent.rational.p <= ORDER:
-        return reduce(_multiply, [value] * int(exponent.rational.p))
+        return reduce(_multiply_values, [value] * int(exponent.rational.p))
     leading = _find_leading_scale(value)
     if not value.terms:
         return Value((), _raise_scale(leading, exponent), 1)
@@ -205,7 +205,7 @@ def _raise_value(value: Value, exponent: Constant) -> Value:
     for index in range(ORDER):
         binomials.append(binomials[-1] * (exponent - Constant.of(index)) * Constant.of(index + 1).inverse())
     whole = _make_value([(_raise_scale(scale, exponent), factor.power(exponent))])
-    return _multiply(whole, _add(ONE, _sum_series(small, binomials.__getitem__)))
+    return _multiply_values(whole, _add_values(ONE, _sum_series(small, binomials.__getitem__)))
 
 
 def take_log2(value: Value) -> Value:
@@ -216,10 +216,10 @@ def take_log2(value: Value) -> Value:
         return _make_value(logarithm, [(UNIT, 0)])
     _, factor, small = _divide_by_leading(value)
     series = _sum_series(small, lambda index: Constant.of((-1) ** (index + 1) * index).inverse())
-    return _add(_make_value([*logarithm, (UNIT, factor.log2())]), _scale(series, LOG_2.inverse()))
+    return _add_values(_make_value([*logarithm, (UNIT, factor.log2())]), _scale_value(series, LOG_2.inverse()))
 
 
-def _exponentiate(value: Value) -> Value:
+def _exponentiate_value(value: Value) -> Value:
     """Return 2^value, up to a constant factor where the value is known up to a constant. Raises OutOfReachError."""
     parts: dict[int, list[tuple[Scale, Constant]]] = {1: [], 0: [], -1: []}
     for term in value.terms:
@@ -235,7 +235,7 @@ def _exponentiate(value: Value) -> Value:
     for index in range(ORDER):
         powers.append(powers[-1] * LOG_2 * Constant.of(index + 1).inverse())
     series = _sum_series(Value(tuple(parts[-1]), value.rest), powers.__getitem__)
-    return _multiply(_make_value([(whole, TWO.power(constant))]), _add(ONE, series))
+    return _multiply_values(_make_value([(whole, TWO.power(constant))]), _add_values(ONE, series))
 
 
 def _is_infinite(value: Value) -> bool:
@@ -247,10 +247,12 @@ def _take_factorial_logarithm(value: Value) -> Value:
     if not _is_infinite(value):
         raise OutOfReachError("a factorial of what does not grow")
     logarithm = take_log2(value)
-    main = _multiply(value, _add(logarithm, _make_constant(-LOG_2.inverse())))
-    root = _add(logarithm, _make_constant((TWO * PI).log2()))
+    main = _multiply_values(value, _add_values(logarithm, _make_constant(-LOG_2.inverse())))
+    root = _add_values(logarithm, _make_constant((TWO * PI).log2()))
     after = (_raise_scale(_find_leading_scale(value), -ONE_CONSTANT), 0)
-    return _make_value([*main.terms, *_scale(root, HALF).terms], [*_find_remainders(_add(main, root)), after])
+    return _make_value(
+        [*main.terms, *_scale_value(root, HALF).terms], [*_find_remainders(_add_values(main, root)), after]
+    )
 
 
 def _iterate_logarithm(value: Value) -> Value:
@@ -282,23 +284,23 @@ class ScaleReader:
             case s.Name():
                 return _make_value([(SIZE, ONE_CONSTANT)])
             case s.Unary(op="-", operand=operand):
-                return _scale(self.read(operand), -ONE_CONSTANT)
+                return _scale_value(self.read(operand), -ONE_CONSTANT)
             case s.Binary(op="+", left=left, right=right):
-                return _add(self.read(left), self.read(right))
+                return _add_values(self.read(left), self.read(right))
             case s.Binary(op="-", left=left, right=right):
-                return _add(self.read(left), _scale(self.read(right), -ONE_CONSTANT))
+                return _add_values(self.read(left), _scale_value(self.read(right), -ONE_CONSTANT))
             case s.Binary(op="*", left=left, right=right):
-                return _multiply(self.read(left), self.read(right))
+                return _multiply_values(self.read(left), self.read(right))
             case s.Binary(op="/", left=left, right=right):
-                return _multiply(self.read(left), _raise_value(self.read(right), -ONE_CONSTANT))
+                return _multiply_values(self.read(left), _raise_value(self.read(right), -ONE_CONSTANT))
             case s.Binary(op="//", left=left, right=right):
-                return self._round(b.binary("/", left, right))
+                return self._round_value(b.binary("/", left, right))
             case s.Binary(op="^", left=left, right=right) if not s.find_names(right) - {"pi"}:
                 exponent = e.evaluate_constant(right)
                 assert exponent is not None
                 return _raise_value(self.read(left), exponent)
             case s.Binary(op="^", left=left, right=right):
-                return _exponentiate(_multiply(self.read(right), self.read_log2(left)))
+                return _exponentiate_value(_multiply_values(self.read(right), self.read_log2(left)))
             case s.Call(function=function, arguments=arguments):
                 return self._read_call(expr, function, arguments)
             case _:
@@ -312,21 +314,21 @@ class ScaleReader:
             case "sqrt" | "rsqrt", [inner]:
                 return _raise_value(self.read(inner), HALF if function == "sqrt" else -HALF)
             case "log2" | "log", [inner]:
-                value = take_log2(_add(self.read(inner), self._shift))
-                return value if function == "log2" else _scale(value, LOG_2)
+                value = take_log2(_add_values(self.read(inner), self._shift))
+                return value if function == "log2" else _scale_value(value, LOG_2)
             case "abs", [inner]:
                 value = self.read(inner)
-                return _scale(value, Constant.of(determine_sign(value)))
+                return _scale_value(value, Constant.of(determine_sign(value)))
             case "floor" | "ceil", [inner]:
-                return self._round(inner)
+                return self._round_value(inner)
             case "log_star", [s.Call(function="log2", arguments=(inner,))] if s.find_names(inner):
-                return _add(self._read_call(expr, "log_star", (inner,)), _make_constant(-ONE_CONSTANT))
+                return _add_values(self._read_call(expr, "log_star", (inner,)), _make_constant(-ONE_CONSTANT))
             case "log_star", [inner]:
                 return _iterate_logarithm(self.read(inner))
             case _:
-                return _exponentiate(self.read_log2(expr))
+                return _exponentiate_value(self.read_log2(expr))
 
-    def _round(self, inner: s.Expr) -> Value:
+    def _round_value(self, inner: s.Expr) -> Value:
         value = self.read(inner)
         if value.terms and compare_scales(value.terms[0][0], UNIT) > 0:
             return _make_value(value.terms, [*_find_remainders(value), (UNIT, 0)])
@@ -341,19 +343,19 @@ class ScaleReader:
         """
         match expr:
             case s.Call(function="exp", arguments=(inner,)):
-                return _scale(self.read(inner), LOG_2.inverse())
+                return _scale_value(self.read(inner), LOG_2.inverse())
             case s.Call(function="factorial" | "arrangements" as function, arguments=(inner,)):
                 logarithm = _take_factorial_logarithm(self.read(inner))
-                return logarithm if function == "factorial" else _add(logarithm, BOUNDED)
+                return logarithm if function == "factorial" else _add_values(logarithm, BOUNDED)
             case s.Call(function="fibonacci", arguments=(inner,)):
-                return _add(_scale(self.read(inner), GOLDEN_RATIO.log2()), BOUNDED)
+                return _add_values(_scale_value(self.read(inner), GOLDEN_RATIO.log2()), BOUNDED)
             case s.Binary(op="*" | "/" as op, left=left, right=right):
                 factor = ONE_CONSTANT if op == "*" else -ONE_CONSTANT
-                return _add(self.read_log2(left), _scale(self.read_log2(right), factor))
+                return _add_values(self.read_log2(left), _scale_value(self.read_log2(right), factor))
             case s.Binary(op="^", left=left, right=right):
-                return _multiply(self.read(right), self.read_log2(left))
+                return _multiply_values(self.read(right), self.read_log2(left))
             case s.Call(function="sqrt", arguments=(inner,)):
-                return _scale(self.read_log2(inner), HALF)
+                return _scale_value(self.read_log2(inner), HALF)
             case s.Call(function="floor" | "ceil", arguments=(inner,)):
                 logarithm = self.read_log2(inner)
                 if determine_sign(logarithm) > 0 and _is_infinite(logarithm):
@@ -372,7 +374,7 @@ class ScaleReader:
 
 def _take_extreme(left: Value, right: Value, sign: int, *, near: bool = False) -> Value:
     """Return the maximum (`sign` 1) or minimum; if `near`, up to a constant."""
-    gap = _add(left, _scale(right, -ONE_CONSTANT))
+    gap = _add_values(left, _scale_value(right, -ONE_CONSTANT))
     chosen = left
     if gap.terms or gap.sign:
         chosen = left if determine_sign(gap) == sign else right
@@ -440,7 +442,7 @@ def compare_logarithms(f: s.Expr, g: s.Expr) -> LogarithmGap:
 
 def _compare_logarithms(f: s.Expr, g: s.Expr, reader: ScaleReader) -> LogarithmGap:
     left, right = reader.read_log2(f), reader.read_log2(g)
-    gap = _add(left, _scale(right, -ONE_CONSTANT))
+    gap = _add_values(left, _scale_value(right, -ONE_CONSTANT))
     leading = gap.terms[0][0] if gap.terms else gap.rest
     if leading is None or compare_scales(leading, UNIT) <= 0:
         return LogarithmGap(left, right, 0)
@@ -448,7 +450,7 @@ def _compare_logarithms(f: s.Expr, g: s.Expr, reader: ScaleReader) -> LogarithmG
 
 
 def is_surely_positive(expr: s.Expr) -> bool:
-    """Whether an expression is positive at all sizes >= 1, and bounded on each bounded range of them."""
+    """Whether an expression is positive at all sizes >= 1, and bounded where the size is."""
     match expr:
         case s.Name():
             return True

@@ -141,7 +141,7 @@ class FunctionCases:
     def _keeps_promises(self, arguments: tuple[Number, ...]) -> bool:
         """Test whether the arguments are such as the header promises, where calls may be omitted or have indices.
 
-        Only this ends a recursion that moves indices and tests none of them.
+        Only this ends a recursion that moves indices without testing them.
         """
         return all(compute([*arguments, *self._blank]) >= 0 for compute in self._promised)
 

@@ -35,10 +35,10 @@ def iterate_endless_loops(module: Module, algorithm: s.Algorithm) -> Iterator[tu
         condition = format_expression(loop.condition)
         first = format_expression(substitute_names(loop.condition, dict(starts)))
         entered = f", where `{first}`" if starts and first not in (condition, "true") else ""
-        kept = f"its body never makes `{condition}` false"
+        reason = f"its body never makes `{condition}` false"
         if isinstance(loop.condition, s.Integer):
-            kept = "its condition is true, and its body does not leave it"
-        message = f"no run leaves this loop once it enters it{entered}: {kept}"
+            reason = "its condition is true, and its body does not leave it"
+        message = f"no run leaves this loop once it enters it{entered}: {reason}"
         hint = "change in its body what the condition tests, or leave the loop by `break`"
         yield f"while in line {loop.span.line}", Diagnostic(NEVER_ENDS, message, loop.condition.span, hint=hint)
 
@@ -112,6 +112,7 @@ class _LoopBody:
                 ) if old == name and self._is_positive(amount):
                     yield 1 if op == "+" else -1
                 case _:
+                    # Any other statement may set the register to any value.
                     yield from (-1, 1)
 
     def _is_positive(self, amount: s.Expr) -> bool:
@@ -124,7 +125,8 @@ class _LoopBody:
     def _begins_beyond(self, left: s.Expr, right: s.Expr, moves: frozenset[int]) -> bool:
         """Test whether the left side begins at or beyond the right one in the direction in which it moves away."""
         sides = [known_value(substitute_names(side, dict(self._starts)), self._scope) for side in (left, right)]
-        if None in sides or not self._assigned & s.find_names((left, right)) <= self._starts.keys():
+        first, end = sides
+        if first is None or end is None or not self._assigned & s.find_names((left, right)) <= self._starts.keys():
             return False
-        (move,), (first, end) = moves, sides
+        (move,) = moves
         return self._scope.facts.nonnegative((first - end).scaled(move))

@@ -75,7 +75,7 @@ class _Guide:
     walk: GridWalk
 
     def follow_call(self, statement: s.Stmt, place: Position) -> tuple[PathCosts, Position] | None:
-        """Return the costs of a call of a chain, or of a collective by one, and the place behind it; else None."""
+        """Return the costs of a call of a chain, or of a collective by one, and the place after them; else None."""
         collective = self.module.collectives.get(statement) if isinstance(statement, s.Communicate) else None
         invoke = statement if collective is None else collective.invoke
         if not isinstance(invoke, s.Invoke) or (callee := self.walk.grid_callee(invoke.call)) is None:
@@ -93,7 +93,7 @@ class _Guide:
         before = self.walk.evaluate_arguments(invoke, place, more)
         axis = place.axes[joined[0]]
         end = place.facts.simplify(a.modulo(axis.coordinate + journey.hops, axis.extent))
-        return before.then(journey.costs), _move(place.position_after(statement), joined[0], end)
+        return before.then(journey.costs), _move_place(place.position_after(statement), joined[0], end)
 
     def follow_chain(self, body: Sequence[s.Stmt], place: Position) -> Journey | None:
         """Follow a chain that begins at this processor; None for other code."""
@@ -108,16 +108,16 @@ class _Guide:
                     distances.append(name)
                 case s.If(branches=(branch, *_)) if statement is body[-1] and excludes_single_processor(statement):
                     rest = self._follow_loop(branch.body[0], place, distances) if len(branch.body) == 1 else None
-                    return _prepend(before.then(self._test_costs(branch, place)), rest)
+                    return _prepend_costs(before.then(self._test_costs(branch, place)), rest)
                 case s.Loop() if statement is body[-1]:
-                    return _prepend(before, self._follow_loop(statement, place, distances))
+                    return _prepend_costs(before, self._follow_loop(statement, place, distances))
                 case s.Invoke(call=call, along=along) if statement is body[-1]:
                     callee = self.walk.grid_callee(call)
                     if callee is None or len(callee.grid) != 1:
                         return None
                     before = before.then(self.walk.evaluate_arguments(statement, place, statement.outputs))
                     inside = position_in_callee(self.module, call, callee, along, place)
-                    return _prepend(before, self.follow_chain(callee.body, inside))
+                    return _prepend_costs(before, self.follow_chain(callee.body, inside))
                 case _:
                     return None
             place = after
@@ -142,11 +142,11 @@ class _Guide:
             # Where the chain turns around the end of the axis, its processors are known by their distances only.
             free = inside.facts.make_unused_name(name)
             inside = inside.with_facts(inside.facts.with_symbol(free, (ZERO,), (axis.extent - 1,)))
-            inside = _move(inside, name, Poly.symbol(free))
+            inside = _move_place(inside, name, Poly.symbol(free))
             known = (dict.fromkeys(distances, at) for at in ends)
             sender, receiver = (replace(inside, values={**inside.values, **values}) for values in known)
         else:
-            sender, receiver = (_move(inside, name, axis.coordinate + at) for at in ends)
+            sender, receiver = (_move_place(inside, name, axis.coordinate + at) for at in ends)
         once = self._follow_iteration(loop.body, sender, receiver)
         if once is None:
             return None
@@ -179,7 +179,7 @@ class _Guide:
             case s.Communicate(operation="exchange") if self._sends_on(statement, sender):
                 return PathCosts(count_exchange(self.module, statement, sender, self.walk.longest))
             case s.If(branches=(s.Branch(condition=condition, body=body) as branch,)) if condition is not None:
-                if not (_holds(condition, sender) and _holds(condition, receiver)):
+                if not (_is_certain(condition, sender) and _is_certain(condition, receiver)):
                     return None
                 inner = self._follow_iteration(body, sender.assuming(condition), receiver.assuming(condition))
                 return None if inner is None else self._test_costs(branch, sender).then(inner)
@@ -189,7 +189,7 @@ class _Guide:
     def _sends_on(self, exchange: s.Communicate, place: Position) -> bool:
         """Test whether the processor sends a message to its neighbour, the next one on the axis."""
         to = next(clause for clause in exchange.clauses if clause.keyword == "to")
-        if len(to.values) != 1 or (to.when is not None and not _holds(to.when, place)):
+        if len(to.values) != 1 or (to.when is not None and not _is_certain(to.when, place)):
             return False
         ((_, axis),) = place.axes.items()
         match to.values[0]:
@@ -200,15 +200,15 @@ class _Guide:
         return partner is not None and place.facts.simplify(partner - axis.coordinate) == ONE
 
 
-def _prepend(before: PathCosts, journey: Journey | None) -> Journey | None:
+def _prepend_costs(before: PathCosts, journey: Journey | None) -> Journey | None:
     return None if journey is None else replace(journey, costs=before.then(journey.costs))
 
 
-def _holds(condition: s.Expr, place: Position) -> bool:
+def _is_certain(condition: s.Expr, place: Position) -> bool:
     return place.bound_indicator(condition).lower == ONE
 
 
-def _move(place: Position, name: str, coordinate: Poly) -> Position:
+def _move_place(place: Position, name: str, coordinate: Poly) -> Position:
     axis = place.axes[name]
     axes = {**place.axes, name: GridAxis(coordinate, axis.extent, axis.within)}
     return replace(place, axes=axes, values={**place.values, name: coordinate})

@@ -125,7 +125,8 @@ class Statements(StatementVisitor[Scope, Outcome]):
         self.model = model
         self._counts: tuple[Callable[[Poly, Scope], bool], ...] = GUARD_FILTERS[-1:] if coarse else GUARD_FILTERS
         self._done: dict[s.Algorithm, Result] = {}
-        self._open: set[s.Algorithm] = set()
+        self._open: dict[s.Algorithm, None] = {}
+        self._unresolved: dict[s.Algorithm, Tally] = {}
         self._guards: list[s.Node] = []
         self._rough: Self | None = None
         self._sunk: frozenset[Span] = frozenset()
@@ -152,11 +153,11 @@ class Statements(StatementVisitor[Scope, Outcome]):
         if self._solves and find_recursive_component(self.module, algorithm):
             result: Result = self.recursions.derive_tally(algorithm), ()
         else:
-            self._open.add(algorithm)
+            self._open[algorithm] = None
             try:
                 result = self._derive_body(algorithm)
             finally:
-                self._open.discard(algorithm)
+                del self._open[algorithm]
         self._done[algorithm] = result
         return result
 
@@ -193,7 +194,22 @@ class Statements(StatementVisitor[Scope, Outcome]):
             return tally
         derived = derive_iteration_bounds(self.module, algorithm)
         bounds = {names[loop]: amount for loop, amount in derived.loops.items()}
+        self._unresolved[algorithm] = tally
         return tally.resolve_rounds(bounds, derived.together, facts)
+
+    def _derive_callee(self, target: s.Algorithm) -> Tally:
+        """Return the cost of an algorithm for a call in the body that is derived.
+
+        Iterations that are bounded over the whole call of the caller are left to it: the calls may share them.
+        """
+        resolved, _ = self.derive_algorithm(target)
+        caller = next(reversed(self._open), None)
+        unresolved = self._unresolved.get(target)
+        if caller is None or unresolved is None or not unresolved.rounds.keys() - resolved.rounds.keys():
+            return resolved
+        names = name_unbounded_loops(self.module)
+        shared = {names[loop] for loop in derive_iteration_bounds(self.module, caller).loops}
+        return unresolved if unresolved.rounds.keys() - resolved.rounds.keys() <= shared else resolved
 
     def derive_call(self, call: s.Call, scope: Scope) -> Tally:
         """Return the cost of a call of an algorithm (1 plus its cost at the arguments' sizes) or of an extern."""
@@ -204,7 +220,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
             )
         if (known := self.model.count_call(call)) is not None:
             return known
-        body, _ = self.derive_algorithm(target)
+        body = self._derive_callee(target)
         sizes = self.evaluate_callee_sizes(call, target, scope)
         facts = scope.facts
         varies = any(not value.names <= scope.fixed for value in sizes.values())

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from typing import Any
 
-from archline.expr.tree import Node, tree_node
+from archline.expr.tree import Node, rewrite_fields, rewrite_tree, tree_node
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable
-from archline.language.elaboration.rewriting import rewrite_fields, rewrite_tree
 from archline.language.model import Module
 from archline.records import record, replace
 
@@ -71,10 +70,36 @@ class _Builder:
                 yield from self._replace_call(statement, call, outputs, callers)
             case s.Local(value=s.Call() as call, when=None) if call in self._module.targets:
                 yield from self._replace_call(statement, call, (), callers)
+            case s.Assign(value=value) | s.Local(value=value, when=None) if (
+                inner := self._find_call_with_loop(value)
+            ) is not None:
+                yield from self._replace_inner_call(statement, inner, callers)
             case s.Invoke(call=call, spawned=False, along=(), outputs=outputs):
                 yield from self._replace_call(statement, call, outputs, callers)
             case _:
                 yield self._rewrite_statement(statement, callers)
+
+    def _find_call_with_loop(self, expr: s.Expr | None) -> s.Call | None:
+        """Return a call in an expression of an algorithm that has loops, and no effect but its value."""
+        for call in () if expr is None else s.iterate_certain_calls(expr):
+            target = self._module.targets.get(call)
+            if not isinstance(target, s.Algorithm) or target.outputs or not any(iterate_loops(target.body)):
+                continue
+            if all(parameter.mode == "in" for parameter in target.parameters):
+                return call
+        return None
+
+    def _replace_inner_call(
+        self, statement: s.Assign | s.Local, call: s.Call, callers: tuple[s.Algorithm, ...]
+    ) -> Iterator[s.Stmt]:
+        """Yield a statement whose value contains a call, after a register that takes the value of the call."""
+        target = self._module.targets[call]
+        register = s.Name(self._make_name("value"), span=call.span)
+        type_ = s.ScalarType(target.result or "real", span=call.span)
+        first = s.Local(register.id, type_, call, None, span=call.span)
+        yield from self._replace_call(first, call, (), callers)
+        value = rewrite_tree(statement.value, lambda node: register if node is call else None)
+        yield from self._replace_in_statement(replace(statement, value=value), callers)
 
     def _rewrite_statement(self, statement: s.Stmt, callers: tuple[s.Algorithm, ...]) -> s.Stmt:
         """Replace the calls in the expressions of a statement, and in the blocks inside it."""
@@ -266,4 +291,5 @@ _PLAIN_TYPES = (s.ScalarType, s.SizeType, s.IndexType)
 
 def _list_local_names(algorithm: s.Algorithm) -> frozenset[str]:
     """Return the names of the registers, arrays and values that an algorithm declares."""
-    return frozenset(node.name for node in s.find_nodes(algorithm.body, s.Local | s.Let))
+    nodes = s.iterate_nodes(algorithm.body)
+    return frozenset(node.name for node in nodes if isinstance(node, s.Local | s.Let))

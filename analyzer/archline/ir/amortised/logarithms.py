@@ -132,6 +132,7 @@ def extend_by_logarithms(
         system,
         transitions=transitions,
         registers=(*system.registers, *(logarithm.name for logarithm in logarithms_used)),
+        stores=(),
         refuted=(),
     )
     return extended, Logarithms(system, invariants, tuple(logarithms_used), tuple(map(tuple, rules)))
@@ -140,7 +141,7 @@ def extend_by_logarithms(
 def _list_forms(system: TransitionSystem, invariants: Invariants, whole: IsWhole) -> Iterator[Linear]:
     """Yield forms of whole values that are at least 1 at some node: invariants plus 1, and registers that scale.
 
-    That such a register is not negative may follow from other invariants.
+    That such a register is positive may follow from several invariants.
     """
     scaled = [
         register_form(name)
@@ -150,8 +151,11 @@ def _list_forms(system: TransitionSystem, invariants: Invariants, whole: IsWhole
             for path in system.transitions
         )
     ]
+    provers = [Prover(forms, whole) for forms in invariants.values()]
+    below = [shift_form(form, -1) for form in scaled]
+    positive = [form for form in below if any(prover.prove(form) is not None for prover in provers)]
     keys = set()
-    for forms in (*invariants.values(), scaled):
+    for forms in (*invariants.values(), positive, scaled):
         for form in forms:
             key = freeze_form(form)
             if key not in keys and has_registers(form) and is_whole(form, whole):
@@ -224,13 +228,18 @@ def _compare_with_sizes(system: TransitionSystem, logarithm: Linear, form: Linea
 def _list_sizes(system: TransitionSystem) -> Sequence[Linear]:
     """List the forms in sizes alone that registers start with, or are compared with."""
     sizes: dict[frozenset[object], Linear] = {}
+    facts = set(map(freeze_form, system.facts))
     for path in system.transitions:
         for form in path.constraints:
-            size: Linear = {
-                column: abs(number) for column, number in form.items() if not isinstance(column, str) and column
-            }
-            if len(size) == 1 and has_registers(form):
-                sizes.setdefault(frozenset(size.items()), size)
+            size: Linear = {column: number for column, number in form.items() if not isinstance(column, str) and column}
+            if not has_registers(form):
+                continue
+            if len(size) == 1:
+                size = {column: abs(number) for column, number in size.items()}
+            elif freeze_form(size) not in facts:
+                # The difference of two sizes may be negative.
+                continue
+            sizes.setdefault(frozenset(size.items()), size)
     return tuple(sizes.values())[:2]
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import count, product
 from typing import TypeAlias
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import Poly
 from archline.ir.amortised.calls import CallBody
+from archline.ir.amortised.elements import Integers, Store, express_facts
+from archline.ir.amortised.ghosts import Ghosts, find_items, find_marks, find_row_arrays, read_mark
 from archline.ir.amortised.linear import (
     UNIT,
     Column,
@@ -27,6 +29,7 @@ from archline.ir.amortised.linear import (
     substitute_form,
 )
 from archline.ir.amortised.proofs import Proof
+from archline.ir.amortised.states import ElementKey, PathState, make_element_key
 from archline.ir.conditions import MIRRORED_OPERATORS, NEGATED_OPERATORS, negate_condition
 from archline.ir.ranges import bound_integer
 from archline.ir.scope import Scope, known_value
@@ -68,14 +71,16 @@ class Transition:
 class TransitionSystem:
     """The transitions of a block from START to END; the other nodes are the bodies of its loops, `loops` at each.
 
-    `facts` are forms in sizes that are nonnegative everywhere, `registers` the names that transitions update. `refuted`
-    has the paths that no run takes, with the proofs of that; None for paths from nodes that no other path leads to.
+    `facts` are forms in sizes that are nonnegative everywhere, `registers` the names that transitions update. `stores`
+    are the writes that have to keep facts about arrays, on which constraints rest. `refuted` has the paths that no run
+    takes, with the proofs of that; None for paths from nodes that no other path leads to.
     """
 
     loops: Mapping[str, s.Loop | s.While]
     transitions: tuple[Transition, ...]
     registers: tuple[str, ...]
     facts: tuple[Linear, ...]
+    stores: tuple[Store, ...] = ()
     refuted: tuple[tuple[Transition, Proof | None], ...] = ()
 
     @property
@@ -109,33 +114,17 @@ class _Around:
     behind: _Place
 
 
-@record(eq=False)
-class _State:
-    """The registers and the constraints on a path so far, and the loops and branches that it entered."""
-
-    source: str
-    values: Mapping[str, Linear]
-    constraints: tuple[Linear, ...] = ()
-    entered: tuple[s.Loop | s.While, ...] = ()
-    lines: tuple[int, ...] = ()
-
-    def with_value(self, name: str, value: Linear) -> _State:
-        return replace(self, values={**self.values, name: value})
-
-    def with_constraints(self, more: Iterable[Linear]) -> _State:
-        return replace(self, constraints=(*self.constraints, *more))
-
-
 def build_transitions(
     body: Sequence[s.Stmt],
     scope: Scope,
-    integers: frozenset[str],
+    integers: Integers,
     known: Collection[Linear] = (),
     doubled: Collection[s.Loop | s.While] = (),
 ) -> TransitionSystem:
     """Build the transitions of a block, given its registers and arrays of integers. Raises TooManyPathsError.
 
     `known` are forms that are nonnegative at its start. A path goes through two iterations of the loops in `doubled`.
+    Where there are too many paths, those that differ in the case of an expression or condition are taken for one.
     """
     try:
         return _Builder(scope, body, integers, known, doubled, splits=True).build()
@@ -150,7 +139,7 @@ class _Builder:
         self,
         scope: Scope,
         body: Sequence[s.Stmt],
-        integers: frozenset[str],
+        integers: Integers,
         known: Collection[Linear],
         doubled: Collection[s.Loop | s.While],
         splits: bool,
@@ -166,6 +155,9 @@ class _Builder:
         self._fresh = count()
         self._transitions: list[Transition] = []
         self._start, self._doubled, self._splits = known, doubled, splits
+        self._stores: list[Store] = []
+        self._unbounded: set[Column] = set()
+        self._elements: dict[tuple[int, ElementKey], Linear] = {}
         self._products: dict[tuple[_Key, _Key], Linear] = {}
         self._nodes: dict[tuple[int | None, ...], str] = {}
         self._around: dict[str, tuple[_Around, int | None]] = {}
@@ -174,6 +166,35 @@ class _Builder:
         self._divisors = self._find_divisors() if splits else {}
         for name, divisors in self._divisors.items():
             self._registers.update(dict.fromkeys(_name_remainder(name, divisor) for divisor in divisors))
+        self._ghosts = self._make_ghosts()
+        self._registers |= dict.fromkeys(self._ghosts.registers)
+
+    def _make_ghosts(self) -> Ghosts:
+        """Make the registers that count what is left in the arrays of the block."""
+        totals = {
+            array: self._scope.segments[array].total
+            for array in find_row_arrays(self._body)
+            if array in self._scope.segments and array in self._integers.arrays
+        }
+        marks = find_marks(self._body, self._integers)
+        extents: dict[str, Poly] = {}
+        for mark in marks:
+            extent = known_value(self._integers.arrays[mark.array][0], self._scope)
+            if extent is not None and a.is_integral(extent):
+                extents[mark.array] = extent
+        items = tuple(
+            item
+            for item in (find_items(self._body, self._integers) if totals else ())
+            if item.last in self._registers and (item.first is None or item.first in self._registers)
+        )
+        return Ghosts(
+            tuple(mark for mark in marks if mark.array in extents),
+            items,
+            totals,
+            extents,
+            self._read_at,
+            self._make_fresh_form,
+        )
 
     def _find_registers(self) -> tuple[str, ...]:
         """Find the integers that vary, and integer parameters, which keep their values."""
@@ -184,9 +205,9 @@ class _Builder:
                     names[variable] = names[_name_end(variable)] = names[_name_step(variable)] = None
                 case s.Let(name=name, value=value) if self._is_integer(value, names):
                     names[name] = None
-                case s.Name(id=name) if name in self._integers:
+                case s.Name(id=name) if name in self._integers.names:
                     names[name] = None
-                case s.Local(name=name) if name in self._integers:
+                case s.Local(name=name) if name in self._integers.names:
                     names[name] = None
                 case _:
                     pass
@@ -222,7 +243,7 @@ class _Builder:
             case s.Call(function="floor" | "ceil"):
                 return True
             case s.Element(array=array):
-                return array in self._integers or self._scope.module.types.get(expr) is Kind.INT
+                return array in self._integers.names or self._scope.module.types.get(expr) is Kind.INT
             case _:
                 value = known_value(expr, self._scope)
                 return value is not None and a.is_integral(value)
@@ -232,19 +253,20 @@ class _Builder:
             name: size_form(self._known[name]) if name in self._known else self._make_fresh_form()
             for name in self._registers
         }
-        start = self._read_start(unknown)
-        self._follow_path(_Place(self._body, 0, None), _State(START, unknown, start))
+        state = self._ghosts.start(PathState(START, unknown))
+        start = self._read_start(state.values)
+        self._follow_path(_Place(self._body, 0, None), state.with_constraints(start))
         done: set[str] = set()
         while pending := [node for node in self._around if node not in done]:
             node = pending[0]
             done.add(node)
             around, case = self._around[node]
-            state = _State(node, {name: register_form(name) for name in self._registers})
+            state = PathState(node, {name: register_form(name) for name in self._registers})
             held: list[tuple[Linear, ...]] = [()]
             if isinstance(around.statement, s.While) and case is not None:
                 # The test has just held.
                 held = self._read_condition(self._list_cases(around.statement.condition)[case], True, state)
-            for constraints in held if len(held) == 1 or self._splits else [()]:
+            for constraints in held:
                 self._follow_path(
                     around.behind.enter_block(_body_of(around.statement), 0, around),
                     state.with_constraints(constraints),
@@ -252,7 +274,13 @@ class _Builder:
         loops = {node: around.statement for node, (around, _) in self._around.items()}
         # Sizes do not change, so that what is known of them at the start holds everywhere.
         facts = tuple(form for form in start if not has_registers(form))
-        return TransitionSystem(loops, tuple(self._transitions), tuple(self._registers), facts)  # type: ignore[arg-type]
+        return TransitionSystem(
+            loops,  # type: ignore[arg-type]
+            tuple(self._transitions),
+            tuple(self._registers),
+            facts,
+            tuple(self._stores),
+        )
 
     def _read_start(self, registers: Mapping[str, Linear]) -> tuple[Linear, ...]:
         """Return what is known at the start, about registers and names with a value; others are fresh registers."""
@@ -268,7 +296,7 @@ class _Builder:
     def _make_fresh_form(self) -> Linear:
         return register_form(f"?{next(self._fresh)}")
 
-    def _emit(self, state: _State, target: str) -> None:
+    def _emit(self, state: PathState, target: str) -> None:
         if len(self._transitions) >= MAX_TRANSITIONS:
             raise TooManyPathsError
         self._transitions.append(
@@ -276,7 +304,7 @@ class _Builder:
         )
 
     # Statements
-    def _follow_path(self, place: _Place, state: _State) -> None:
+    def _follow_path(self, place: _Place, state: PathState) -> None:
         """Follow a path from a place to the next bodies of loops, or to the end."""
         if _is_impossible(state.constraints):
             return
@@ -315,7 +343,7 @@ class _Builder:
                     self._emit(state, END)
             return
 
-    def _apply(self, statement: s.Simple, state: _State) -> list[_State]:
+    def _apply(self, statement: s.Simple, state: PathState) -> list[PathState]:
         """Return the states after a statement without blocks."""
         match statement:
             case s.Assume(facts=facts):
@@ -326,6 +354,8 @@ class _Builder:
                 return [state]
             case s.Let(name=name, value=value) if name in self._registers:
                 return self._assign_register(name, value, state)
+            case s.Local(name=name) if name in self._integers.arrays:
+                return [self._ghosts.fill(name, state.with_write(name, {}))]
             case s.Local(name=name, value=value, when=when) if name in self._registers:
                 if value is None or when is not None:
                     return [self._forget(name, state)]
@@ -336,6 +366,10 @@ class _Builder:
                 elif op != "=":
                     return [self._forget(name, state)]
                 return self._assign_register(name, value, state)
+            case s.Assign(target=s.Element(array=array) as place, outputs=()) if array in self._integers.arrays:
+                if any(isinstance(part, s.Slice) for part in place.subscripts):
+                    return self._fill(array, statement.value, state)
+                return self._write_element(place, statement.op, statement.value, state)
             case _:
                 # Other statements give registers values that nobody knows.
                 for name in statement.sets:
@@ -343,14 +377,67 @@ class _Builder:
                         state = self._forget(name, state)
                 return [state]
 
-    def _forget(self, name: str, state: _State) -> _State:
+    def _forget(self, name: str, state: PathState) -> PathState:
         """Return the state in which nobody knows the value of a register."""
         for divisor in self._divisors.get(name, ()):
             state = state.with_value(_name_remainder(name, divisor), self._make_fresh_form())
-        return state.with_value(name, self._make_fresh_form())
+        return self._set_register(name, self._make_fresh_form(), state)
 
-    def _assign_register(self, name: str, value: s.Expr, state: _State) -> list[_State]:
-        states: list[_State] = []
+    def _set_register(self, name: str, form: Linear, state: PathState) -> PathState:
+        return self._ghosts.move(name, state.values.get(name), state.with_value(name, form))
+
+    def _write_element(self, place: s.Element, op: str, value: s.Expr, state: PathState) -> list[PathState]:
+        """Return the states after a write to an element of an array that is followed."""
+        if op in ("+=", "-=", "*="):
+            value = s.Binary(op[0], place, value, span=value.span)
+        return [
+            self._store(place.array, subscripts, form, ready)
+            for form, after in self._read_value(value, op in ("=", "+=", "-=", "*="), state)
+            for subscripts, ready in self._read_all(place.subscripts, after)
+        ]
+
+    def _read_value(self, value: s.Expr, known: bool, state: PathState) -> list[tuple[Linear, PathState]]:
+        """Return the value that is written to an element, which is not known in all cases."""
+        if known and self._is_integer(value, self._registers):
+            return self._read(value, state)
+        return [(self._make_fresh_form(), state)]
+
+    def _store(self, array: str, subscripts: tuple[Linear, ...], form: Linear, state: PathState) -> PathState:
+        self._need_facts(array, subscripts, form, state)
+        state = state.with_constraints(self._list_ends(array, subscripts))
+        if len(subscripts) == 1:
+            state = self._ghosts.write(array, subscripts[0], form, state)
+        return state.with_write(array, {make_element_key(array, subscripts): form})
+
+    def _need_facts(self, array: str, subscripts: tuple[Linear, ...], form: Linear, state: PathState) -> None:
+        """Record that a write has to keep the facts about its array."""
+        facts = self._integers.facts.get(array, ())
+        if facts and not self._integers.proved and not _is_impossible(state.constraints):
+            needed = express_facts(facts, form, subscripts)
+            self._stores.append(Store(state.source, state.constraints, array, needed))
+
+    def _fill(self, array: str, value: s.Expr, state: PathState) -> list[PathState]:
+        """Return the states after all elements of an array are set to a value."""
+        states: list[PathState] = []
+        for form, after in self._read_value(value, True, state):
+            subscript = self._make_fresh_form()
+            subscripts = (subscript,) * len(self._integers.arrays[array])
+            self._need_facts(array, subscripts, form, after.with_constraints((subscript,)))
+            states.append(self._ghosts.fill(array, after.with_write(array, {(array, ()): form})))
+        return states
+
+    def _list_ends(self, array: str, subscripts: Sequence[Linear]) -> tuple[Linear, ...]:
+        """List the constraints on the subscript of an element: a run stops where it lies outside of the array."""
+        extents = self._integers.arrays[array]
+        if len(extents) != 1 or not has_registers(subscripts[0]):
+            return ()
+        extent = known_value(extents[0], self._scope)
+        if extent is None or not a.is_integral(extent):
+            return (subscripts[0],)
+        return subscripts[0], shift_form(add_forms(size_form(extent), subscripts[0], -1), -1)
+
+    def _assign_register(self, name: str, value: s.Expr, state: PathState) -> list[PathState]:
+        states: list[PathState] = []
         for form, after in self._read(value, state):
             moved = add_forms(form, state.values[name], -1)
             ready = [after]
@@ -358,10 +445,12 @@ class _Builder:
                 ready = [
                     final for before in ready for final in self._move_remainder(name, divisor, form, moved, before)
                 ]
-            states += [final.with_value(name, form) for final in ready]
+            states += [self._set_register(name, form, final) for final in ready]
         return states
 
-    def _move_remainder(self, name: str, divisor: int, form: Linear, moved: Linear, state: _State) -> list[_State]:
+    def _move_remainder(
+        self, name: str, divisor: int, form: Linear, moved: Linear, state: PathState
+    ) -> list[PathState]:
         """Return the states in which a remainder of a register is that of its new value, which differs by `moved`."""
         remainder = _name_remainder(name, divisor)
         if not is_constant(moved):
@@ -376,7 +465,7 @@ class _Builder:
             state.with_value(remainder, shift_form(ahead, -divisor)).with_constraints((beyond,)),
         ]
 
-    def _leave_loop(self, kind: str, around: _Around | None, state: _State) -> None:
+    def _leave_loop(self, kind: str, around: _Around | None, state: PathState) -> None:
         def ends(statement: s.Stmt) -> bool:
             return isinstance(statement, CallBody) if kind == "return" else statement.iterates
 
@@ -389,7 +478,7 @@ class _Builder:
         else:
             self._follow_path(around.behind, state)
 
-    def _follow_branches(self, branches: tuple[s.Branch, ...], here: _Place, state: _State) -> None:
+    def _follow_branches(self, branches: tuple[s.Branch, ...], here: _Place, state: PathState) -> None:
         """Follow each branch of an `if`, and the path on which no condition holds."""
         states = [state]
         around = _Around(here.block[here.index - 1], here)
@@ -397,7 +486,7 @@ class _Builder:
             inside = here.enter_block(branch.body, number, around)
             condition = branch.condition
             always = condition is None or isinstance(condition, s.Reached)
-            remaining: list[_State] = []
+            remaining: list[PathState] = []
             for before in states:
                 if condition is None or isinstance(condition, s.Reached):
                     self._follow_path(inside, before)
@@ -416,7 +505,7 @@ class _Builder:
             self._follow_path(here, rest)
 
     # Loops
-    def _start_loop(self, loop: s.Loop, here: _Place, state: _State) -> None:
+    def _start_loop(self, loop: s.Loop, here: _Place, state: PathState) -> None:
         for (first, last), after in self._read_all((loop.lo, loop.hi), state):
             end = last if loop.down else shift_form(last, -1)
             started = after.with_value(loop.variable, first).with_value(_name_end(loop.variable), end)
@@ -426,7 +515,7 @@ class _Builder:
                     ready if step is None else ready.with_value(_name_step(loop.variable), step),
                 )
 
-    def _end_iteration(self, around: _Around, state: _State) -> None:
+    def _end_iteration(self, around: _Around, state: PathState) -> None:
         loop = around.statement
         if isinstance(loop, s.While):
             self._test_condition(loop.condition, around, state)
@@ -437,7 +526,7 @@ class _Builder:
             for after, moved in self._combine_forms(op, value, step, state):
                 self._branch_on_range_end(around, moved.with_value(loop.variable, after))
 
-    def _branch_on_range_end(self, around: _Around, state: _State) -> None:
+    def _branch_on_range_end(self, around: _Around, state: PathState) -> None:
         loop = around.statement
         assert isinstance(loop, s.Loop)
         ahead = add_forms(state.values[_name_end(loop.variable)], state.values[loop.variable], -1)
@@ -446,7 +535,7 @@ class _Builder:
         self._enter(around, state.with_constraints((ahead,)), None)
         self._follow_path(around.behind, state.with_constraints((shift_form(scale_form(ahead, -1), -1),)))
 
-    def _test_condition(self, condition: s.Expr, around: _Around, state: _State) -> None:
+    def _test_condition(self, condition: s.Expr, around: _Around, state: PathState) -> None:
         loop = around.statement
         assert isinstance(loop, s.While)
         for number, case in enumerate(self._list_cases(condition)):
@@ -460,7 +549,7 @@ class _Builder:
         cases = _list_disjuncts(condition) if self._splits else [condition]
         return cases if len(cases) <= MAX_CASES else [condition]
 
-    def _enter(self, around: _Around, state: _State, case: int | None) -> None:
+    def _enter(self, around: _Around, state: PathState, case: int | None) -> None:
         """Begin an iteration of a loop, in the case of its condition with a number, if these are told apart."""
         loop = around.statement
         assert isinstance(loop, s.Loop | s.While)
@@ -479,16 +568,19 @@ class _Builder:
         self._emit(state, node)
 
     # Expressions
-    def _read_all(self, expressions: Sequence[s.Expr], state: _State) -> list[tuple[tuple[Linear, ...], _State]]:
+    def _read_all(
+        self, expressions: Sequence[s.Expr | s.Slice], state: PathState
+    ) -> list[tuple[tuple[Linear, ...], PathState]]:
         """Return the affine forms of expressions, in each case."""
-        read: list[tuple[tuple[Linear, ...], _State]] = [((), state)]
+        read: list[tuple[tuple[Linear, ...], PathState]] = [((), state)]
         for expr in expressions:
+            assert not isinstance(expr, s.Slice)
             read = [((*forms, form), after) for forms, before in read for form, after in self._read(expr, before)]
         if len(read) > MAX_ALTERNATIVES:
             raise TooManyPathsError
         return read
 
-    def _read(self, expr: s.Expr, state: _State) -> list[tuple[Linear, _State]]:
+    def _read(self, expr: s.Expr, state: PathState) -> list[tuple[Linear, PathState]]:
         """Return the affine form of an expression in each case; other parts are fresh registers with constraints."""
         if not s.find_names(expr) & self._registers.keys() and not any(s.find_nodes(expr, s.Element)):
             value = known_value(expr, self._scope)
@@ -521,25 +613,24 @@ class _Builder:
                 ]
             case s.Call(function="floor", arguments=(s.Binary(op="/", left=left, right=right),)):
                 return self._read_operation("//", left, right, state)
+            case s.Element(array=array, subscripts=parts) if array in self._integers.arrays:
+                return [
+                    self._read_element(expr, subscripts, after) for subscripts, after in self._read_all(parts, state)
+                ]
             case s.Element():
                 form = self._make_fresh_form()
-                ends = bound_integer(expr, self._scope)
-                if ends is not None and all(not end.names & self._registers.keys() for end in ends):
-                    state = state.with_constraints(
-                        (add_forms(form, size_form(ends[0]), -1), add_forms(size_form(ends[1]), form, -1))
-                    )
-                return [(form, state)]
+                return [(form, state.with_constraints(self._list_known(expr, form, ())))]
             case _:
                 return [(self._make_fresh_form(), state)]
 
-    def _read_operation(self, op: str, left: s.Expr, right: s.Expr, state: _State) -> list[tuple[Linear, _State]]:
+    def _read_operation(self, op: str, left: s.Expr, right: s.Expr, state: PathState) -> list[tuple[Linear, PathState]]:
         return [
             case
             for (first, second), after in self._read_all((left, right), state)
             for case in self._combine_forms(op, first, second, after)
         ]
 
-    def _choose_extreme(self, forms: Sequence[Linear], sign: int, state: _State) -> list[tuple[Linear, _State]]:
+    def _choose_extreme(self, forms: Sequence[Linear], sign: int, state: PathState) -> list[tuple[Linear, PathState]]:
         """Return the largest of some forms, with `sign` -1 the smallest one, in each case."""
         if not self._splits:
             result = self._make_fresh_form()
@@ -557,7 +648,51 @@ class _Builder:
             for number, form in enumerate(forms)
         ]
 
-    def _read_square(self, condition: s.Binary, holds: bool, state: _State) -> list[tuple[Linear, ...]] | None:
+    def _read_at(self, state: PathState, array: str, subscript: Linear) -> tuple[Linear, PathState]:
+        """Return the value of an element that the program may not read, by the form of its subscript."""
+        key = make_element_key(array, (subscript,))
+        form = state.find_stored(key)
+        if form is None:
+            form = self._elements.setdefault((state.writes.get(array, 0), key), self._make_fresh_form())
+        if array in self._scope.segments:
+            total = size_form(self._scope.segments[array].total)
+            state = state.with_constraints((form, add_forms(total, form, -1)))
+        return form, state
+
+    def _read_element(
+        self, element: s.Element, subscripts: Sequence[Linear], state: PathState
+    ) -> tuple[Linear, PathState]:
+        """Return the value of an element of an array that is followed."""
+        array, key = element.array, make_element_key(element.array, subscripts)
+        stored = state.find_stored(key)
+        if stored is not None:
+            return stored, state
+        # Until the next write it has one value, however often it is read.
+        form = self._elements.setdefault((state.writes.get(array, 0), key), self._make_fresh_form())
+        facts = express_facts(self._integers.facts.get(array, ()), form, subscripts)
+        known = (*self._list_ends(array, subscripts), *self._list_known(element, form, facts))
+        return form, state.with_constraints(fact for fact in known if fact not in state.constraints)
+
+    def _list_known(self, element: s.Element, form: Linear, facts: tuple[Linear, ...]) -> tuple[Linear, ...]:
+        """List the constraints on an element by the declaration of its array, and by facts about it."""
+        ends = bound_integer(element, self._scope)
+        if ends is not None and not any(end.names & self._registers.keys() for end in ends):
+            facts = (add_forms(form, size_form(ends[0]), -1), add_forms(size_form(ends[1]), form, -1), *facts)
+        if not facts:
+            self._unbounded.update(form)
+        return facts
+
+    def _test_mark(self, condition: s.Binary, holds: bool, state: PathState) -> tuple[Linear, ...]:
+        """Return what a test whether an element is equal to a number adds to the constraints."""
+        found = read_mark(condition)
+        if found is None:
+            return ()
+        array, place, number = found
+        # A subscript that depends on cases belongs to no mark.
+        (subscript, _), *others = self._read(place, state)
+        return () if others else self._ghosts.test(array, number, subscript, (condition.op == "==") == holds, state)
+
+    def _read_square(self, condition: s.Binary, holds: bool, state: PathState) -> list[tuple[Linear, ...]] | None:
         """Return alternatives for a comparison of the square of a register x with a size e; None for others.
 
         x*x <= e holds exactly if x is between -floor(sqrt(e)) and floor(sqrt(e)).
@@ -581,7 +716,7 @@ class _Builder:
             return [(below, above)]
         return [(shift_form(scale_form(below, -1), -1),), (shift_form(scale_form(above, -1), -1),)]
 
-    def _combine_forms(self, op: str, left: Linear, right: Linear, state: _State) -> list[tuple[Linear, _State]]:
+    def _combine_forms(self, op: str, left: Linear, right: Linear, state: PathState) -> list[tuple[Linear, PathState]]:
         match op:
             case "+" | "-":
                 return [(add_forms(left, right, 1 if op == "+" else -1), state)]
@@ -622,7 +757,7 @@ class _Builder:
         keys = freeze_form(left), freeze_form(right)
         return self._products.get(keys, self._products.get(keys[::-1]))
 
-    def _divide(self, op: str, left: Linear, right: Linear, state: _State) -> list[tuple[Linear, _State]]:
+    def _divide(self, op: str, left: Linear, right: Linear, state: PathState) -> list[tuple[Linear, PathState]]:
         """Return a quotient, or a remainder, by a positive form; it depends on which of them is less."""
         quotient, rest = self._make_fresh_form(), self._make_fresh_form()
         if op == "//":
@@ -642,7 +777,7 @@ class _Builder:
         cases = ((quotient, rest, larger), (zero, left, below), (quotient, rest, opposite))
         return [(first if op == "//" else second, state.with_constraints(forms)) for first, second, forms in cases]
 
-    def _is_positive(self, form: Linear, state: _State) -> bool:
+    def _is_positive(self, form: Linear, state: PathState) -> bool:
         """Test whether a form is a positive number, a positive size, or above a constraint of the path."""
         if not has_registers(form):
             return self._scope.facts.positive(form_to_poly(form))
@@ -650,8 +785,15 @@ class _Builder:
         return any(is_constant(rest) and constant_part(rest) >= 1 for rest in above)
 
     # Conditions
-    def _read_condition(self, condition: s.Expr, holds: bool, state: _State) -> list[tuple[Linear, ...]]:
+    def _read_condition(self, condition: s.Expr, holds: bool, state: PathState) -> list[tuple[Linear, ...]]:
         """Return alternatives of nonnegative forms for a condition that holds, or does not."""
+        alternatives = self._list_alternatives(condition, holds, state)
+        if self._splits or len(alternatives) == 1:
+            return alternatives
+        first, *others = alternatives
+        return [tuple(form for form in first if all(form in other for other in others))]
+
+    def _list_alternatives(self, condition: s.Expr, holds: bool, state: PathState) -> list[tuple[Linear, ...]]:
         match condition:
             case s.Unary(op="not", operand=operand):
                 return self._read_condition(operand, not holds, state)
@@ -675,7 +817,7 @@ class _Builder:
             case _:
                 return [()]
 
-    def _read_distinct_subscripts(self, condition: s.Binary, holds: bool, state: _State) -> list[tuple[Linear, ...]]:
+    def _read_distinct_subscripts(self, condition: s.Binary, holds: bool, state: PathState) -> list[tuple[Linear, ...]]:
         """Return alternatives of nonnegative forms if the condition says that two elements of an array differ."""
         op = condition.op if holds else NEGATED_OPERATORS[condition.op]
         match condition.left, condition.right:
@@ -690,7 +832,7 @@ class _Builder:
             case _:
                 return [()]
 
-    def _read_comparison(self, condition: s.Binary, holds: bool, state: _State) -> list[tuple[Linear, ...]]:
+    def _read_comparison(self, condition: s.Binary, holds: bool, state: PathState) -> list[tuple[Linear, ...]]:
         match condition:
             case s.Binary(op=op, left=left, right=right) if all(
                 self._is_integer(side, self._registers) for side in (left, right)
@@ -698,13 +840,21 @@ class _Builder:
                 squared = self._read_square(condition, holds, state)
                 if squared is not None:
                     return squared
+                op = op if holds else NEGATED_OPERATORS[op]
+                marked = self._test_mark(condition, holds, state)
                 return [
-                    (*after.constraints[len(state.constraints) :], *forms)
+                    (*after.constraints[len(state.constraints) :], *marked, *forms)
                     for (former, latter), after in self._read_all((left, right), state)
-                    for forms in _compare(op if holds else NEGATED_OPERATORS[op], add_forms(former, latter, -1))
+                    for forms in self._compare_forms(op, add_forms(former, latter, -1))
                 ]
             case _:
                 return [()]
+
+    def _compare_forms(self, op: str, difference: Linear) -> list[tuple[Linear, ...]]:
+        if op == "!=" and any(column in self._unbounded for column in difference):
+            # Data may lie on both sides of the other value, whose paths do not differ.
+            return [()]
+        return _compare(op, difference)
 
 
 def _is_impossible(constraints: Sequence[Linear]) -> bool:
@@ -733,7 +883,7 @@ def _list_disjuncts(condition: s.Expr) -> list[s.Expr]:
                 for former, latter in product(others, _list_disjuncts(right))
             ]
             return joined if op == "and" else [*first, *joined]
-        case s.Binary(op="!="):
+        case s.Binary(op="!=") if not any(s.find_nodes(condition, s.Element)):
             return [replace(condition, op=op) for op in ("<", ">")]
         case _:
             return [condition]

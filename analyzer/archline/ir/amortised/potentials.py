@@ -19,6 +19,7 @@ import numpy as np
 from archline.algebra.effort import spend_effort
 from archline.algebra.lp.highs import FREE, NONNEGATIVE, LinearProgram, Matrix, SolverError, index_array
 from archline.algebra.polynomial import to_rational
+from archline.ir.amortised.elements import Store
 from archline.ir.amortised.linear import (
     UNIT,
     Column,
@@ -45,17 +46,41 @@ Invariants = Mapping[str, tuple[Linear, ...]]
 
 
 @record(eq=False)
+class StoreProof:
+    """Proofs that a write to an array keeps its facts: one for each, or one that no run comes to the write."""
+
+    kept: tuple[Proof | None, ...]
+    refuted: Proof | None = None
+
+    def check(self, store: Store, constraints: Sequence[Linear], whole: IsWhole) -> bool:
+        """Check the proofs in exact arithmetic."""
+        if self.refuted is not None:
+            return self.refuted.check(constant_form(-1), constraints, whole)
+        proofs = zip(store.needed, self.kept, strict=True)
+        return all(proof is not None and proof.check(form, constraints, whole) for form, proof in proofs)
+
+
+@record(eq=False)
 class Induction:
-    """Invariants of the nodes of a system, with a proof `kept` of each invariant after each path into its node."""
+    """Invariants of the nodes of a system, with a proof `kept` of each invariant after each path into its node.
+
+    `stored` proves that each write keeps the facts about its array; None at nodes that no path leads to.
+    """
 
     system: TransitionSystem
     invariants: Invariants
     kept: tuple[tuple[Proof, ...], ...]
+    stored: tuple[StoreProof | None, ...] = ()
 
     def check(self, whole: IsWhole) -> bool:
         """Check all proofs in exact arithmetic."""
         if not check_refuted(self.system, self.invariants, whole):
             return False
+        reached = _find_reached(self.system)
+        for store, stored in zip(self.system.stores, self.stored, strict=True):
+            constraints = _store_constraints(self.system, store, self.invariants)
+            if store.source in reached and (stored is None or not stored.check(store, constraints, whole)):
+                return False
         for transition, proofs in zip(self.system.transitions, self.kept, strict=True):
             constraints = path_constraints(self.system, transition, self.invariants)
             claims = self.invariants.get(transition.target, ())
@@ -110,9 +135,41 @@ def path_constraints(system: TransitionSystem, transition: Transition, invariant
     return (*transition.constraints, *system.facts, *invariants.get(transition.source, ()))
 
 
+def _store_constraints(system: TransitionSystem, store: Store, invariants: Invariants) -> tuple[Linear, ...]:
+    """Return the forms that are nonnegative where a path writes to an element."""
+    return (*store.constraints, *system.facts, *invariants.get(store.source, ()))
+
+
+def _find_reached(system: TransitionSystem) -> set[str]:
+    """Find the nodes that paths lead to."""
+    return {START, *(transition.target for transition in system.transitions)}
+
+
+def find_lost_facts(system: TransitionSystem, invariants: Invariants, whole: IsWhole) -> set[tuple[str, int]]:
+    """Find the facts about arrays, by their numbers, that a write may not keep."""
+    return {
+        (store.array, number)
+        for store, proofs in zip(system.stores, _prove_stores(system, invariants, whole), strict=True)
+        if proofs is not None and proofs.refuted is None
+        for number, proof in enumerate(proofs.kept)
+        if proof is None
+    }
+
+
+def _prove_stores(system: TransitionSystem, invariants: Invariants, whole: IsWhole) -> Iterator[StoreProof | None]:
+    reached = _find_reached(system)
+    for store in system.stores:
+        if store.source not in reached:
+            yield None
+            continue
+        prover = Prover(_store_constraints(system, store, invariants), whole)
+        kept = tuple(map(prover.prove, store.needed))
+        yield StoreProof(kept, prover.refute() if None in kept else None)
+
+
 def check_refuted(system: TransitionSystem, invariants: Invariants, whole: IsWhole) -> bool:
     """Check exactly that no run takes a path that is left out: its constraints are contradictory, or none enters it."""
-    reached = {START, *(transition.target for transition in system.transitions)}
+    reached = _find_reached(system)
     return all(
         transition.source not in reached
         if proof is None
@@ -274,7 +331,7 @@ def prove_induction(system: TransitionSystem, invariants: Invariants, whole: IsW
         prover = Prover(path_constraints(system, transition, invariants), whole)
         claims = (substitute_form(form, transition.update) for form in invariants.get(transition.target, ()))
         kept.append(tuple(proof for proof in map(prover.prove, claims) if proof is not None))
-    induction = Induction(system, invariants, tuple(kept))
+    induction = Induction(system, invariants, tuple(kept), tuple(_prove_stores(system, invariants, whole)))
     return induction if induction.check(whole) else None
 
 

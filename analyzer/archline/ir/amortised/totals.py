@@ -14,14 +14,17 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.expr.intervals import EvaluationError
 from archline.ir.amortised.calls import iterate_loops, replace_calls
+from archline.ir.amortised.elements import Integers, find_integers, list_candidates
 from archline.ir.amortised.linear import UNIT, Column, Linear, form_to_poly, freeze_form, size_form
 from archline.ir.amortised.logarithms import Logarithms, extend_by_logarithms
 from archline.ir.amortised.paths import TooManyPathsError, TransitionSystem, build_transitions, size_columns
 from archline.ir.amortised.potentials import (
     Balance,
     Induction,
+    Invariants,
     find_balances,
     find_invariants,
+    find_lost_facts,
     find_stuck_path,
     move_to_feasible,
     prove_induction,
@@ -49,14 +52,15 @@ TRIED_SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 31, 100)
 class TotalBounds:
     """Bounds of the iterations of loops in a whole call: of each loop, and of all together, with their certificates.
 
-    `held` are forms that are nonnegative at the start of each iteration of a loop; `inductions` prove them. `reasons`
-    say why loops have no bound.
+    `held` are forms that are nonnegative at the start of each iteration of a loop, `facts` those that all writes to an
+    array keep; `inductions` prove them. `reasons` say why loops have no bound.
     """
 
     loops: Mapping[s.Loop | s.While, KnownAmount]
     together: KnownAmount | None
     balances: tuple[Balance, ...]
     held: Mapping[s.Loop | s.While, tuple[Linear, ...]] = field(default_factory=dict)
+    facts: Mapping[str, tuple[Linear, ...]] = field(default_factory=dict)
     inductions: tuple[Induction, ...] = ()
     reasons: Mapping[s.Loop | s.While, str] = field(default_factory=dict)
 
@@ -88,7 +92,9 @@ def _bound_in_body(
     """Bound the iterations of loops in a body in which `origins` maps copies to the loops that they stand for."""
     copies = tuple(loop for loop in iterate_loops(body) if origins.get(loop, loop) in loops)
     with limit_effort(MAX_EFFORT, own=True):
-        derived = _bound_in_block(body, scope, _find_integers(algorithm, body), copies)
+        integers = find_integers(algorithm, body)
+        integers = replace(integers, facts=list_candidates(algorithm, body, integers), proved=False)
+        derived = _bound_in_block(body, scope, integers, copies)
     totals: dict[s.Loop | s.While, KnownAmount] = {}
     for loop in loops:
         amounts = [derived.loops.get(copy) for copy in copies if origins.get(copy, copy) is loop]
@@ -112,25 +118,10 @@ def _attempt(derive: Callable[[], TotalBounds], loops: Iterable[s.Loop | s.While
     return replace(NO_BOUNDS, reasons=dict.fromkeys(loops, reason))
 
 
-def _find_integers(algorithm: s.Algorithm, body: Sequence[s.Stmt]) -> frozenset[str]:
-    """Return the names of the registers, parameters and arrays of integers."""
-    declared = [(item.name, item.type) for item in algorithm.parameters]
-    declared += [(item.name, item.type) for item in s.find_nodes(tuple(body), s.Local)]
-    return frozenset(name for name, type_ in declared if _holds_integers(type_))
-
-
-def _holds_integers(type_: s.Type) -> bool:
-    match type_:
-        case s.ScalarType(element=element) | s.ArrayType(element=element):
-            return element in ("int", "char")
-        case _:
-            return isinstance(type_, s.IndexArrayType | s.OffsetsType)
-
-
 def _bound_in_block(
     body: Sequence[s.Stmt],
     scope: Scope,
-    integers: frozenset[str],
+    integers: Integers,
     loops: tuple[s.Loop | s.While, ...],
     known: tuple[Linear, ...] = (),
 ) -> TotalBounds:
@@ -140,6 +131,8 @@ def _bound_in_block(
     """
     derived = _attempt(lambda: _bound_by_potentials(body, scope, integers, loops, known), loops)
     amounts, reasons = dict(derived.loops), dict(derived.reasons)
+    # Facts that are not proved here are not to be used inside.
+    integers = integers if integers.proved else replace(integers, facts=derived.facts, proved=True)
     outermost = [outer for outer, _, _ in _iterate_outer_loops(body, scope)]
     if doubled := tuple(loop for loop in loops if loop in outermost and _may_shrink_in_two(loop, amounts.get(loop))):
         twice = _attempt(lambda: _bound_by_potentials(body, scope, integers, doubled, known, doubled), doubled)
@@ -173,7 +166,7 @@ def _bound_in_block(
             inductions += nested.inductions
     together = derived.together if amounts == derived.loops else None
     reasons = {loop: reason for loop, reason in reasons.items() if loop not in amounts}
-    return TotalBounds(amounts, together, tuple(balances), derived.held, tuple(inductions), reasons)
+    return TotalBounds(amounts, together, tuple(balances), derived.held, derived.facts, tuple(inductions), reasons)
 
 
 def _may_shrink_in_two(loop: s.Loop | s.While, amount: KnownAmount | None) -> bool:
@@ -229,7 +222,7 @@ def _bound_in_loop(
     outer: s.Loop | s.While,
     certain: bool,
     scope: Scope,
-    integers: frozenset[str],
+    integers: Integers,
     loops: tuple[s.Loop | s.While, ...],
     known: Mapping[s.Loop | s.While, KnownAmount],
     held: tuple[Linear, ...],
@@ -265,35 +258,55 @@ def _enter_loop(loop: s.Loop | s.While, scope: Scope) -> tuple[IterationRange | 
     return range_, inner.with_facts(range_.inside).with_value(loop.variable, range_.value), True
 
 
+def _is_whole(column: Column) -> bool:
+    return isinstance(column, str) or a.is_integral(Poly({column: fmpq(1)}))
+
+
+def _build_system(
+    body: Sequence[s.Stmt],
+    scope: Scope,
+    integers: Integers,
+    known: tuple[Linear, ...],
+    doubled: tuple[s.Loop | s.While, ...],
+) -> tuple[TransitionSystem, Invariants, Mapping[str, tuple[Linear, ...]]]:
+    """Return the transitions of a block, their invariants, and the facts about arrays that all writes keep."""
+    while True:
+        system = build_transitions(body, scope, integers, known, doubled)
+        system = replace(system, facts=_list_distinct((*system.facts, *_list_facts(system, scope.facts))))
+        system, invariants = find_invariants(system, _is_whole)
+        lost = find_lost_facts(system, invariants, _is_whole)
+        if not lost:
+            return system, invariants, integers.facts
+        facts = {
+            array: tuple(fact for index, fact in enumerate(facts) if (array, index) not in lost)
+            for array, facts in integers.facts.items()
+        }
+        integers = replace(integers, facts=facts)
+
+
 def _bound_by_potentials(
     body: Sequence[s.Stmt],
     scope: Scope,
-    integers: frozenset[str],
+    integers: Integers,
     loops: tuple[s.Loop | s.While, ...],
     known: tuple[Linear, ...],
     doubled: tuple[s.Loop | s.While, ...] = (),
 ) -> TotalBounds:
-    system = build_transitions(body, scope, integers, known, doubled)
-    system = replace(system, facts=_list_distinct((*system.facts, *_list_facts(system, scope.facts))))
-
-    def is_whole(column: Column) -> bool:
-        return isinstance(column, str) or a.is_integral(Poly({column: fmpq(1)}))
-
-    system, invariants = find_invariants(system, is_whole)
+    system, invariants, facts_kept = _build_system(body, scope, integers, known, doubled)
     # A loop inside another one has a logarithm in all only if the outer one has.
     scaled = any(
         isinstance(loop, s.While) and _scales_registers(loop) for loop, _, _ in _iterate_outer_loops(body, scope)
     )
-    extended = extend_by_logarithms(system, invariants, is_whole) if scaled else None
-    induction = prove_induction(system, invariants, is_whole)
+    extended = extend_by_logarithms(system, invariants, _is_whole) if scaled else None
+    induction = prove_induction(system, invariants, _is_whole)
     assert induction is not None
     systems: list[tuple[Induction, Logarithms | None]] = [(induction, None)]
     if extended is not None:
         with_logarithms, logarithms = extended
         facts = _list_distinct((*system.facts, *_list_facts(with_logarithms, scope.facts)))
         with_logarithms = replace(with_logarithms, facts=facts)
-        extended_induction = prove_induction(with_logarithms, invariants, is_whole)
-        if extended_induction is not None and logarithms.check(with_logarithms, is_whole):
+        extended_induction = prove_induction(with_logarithms, invariants, _is_whole)
+        if extended_induction is not None and logarithms.check(with_logarithms, _is_whole):
             systems.insert(0, (extended_induction, logarithms))
     balances: list[Balance] = []
 
@@ -301,7 +314,7 @@ def _bound_by_potentials(
         """Return bounds on the iterations of some loops, by logarithms if these are of use."""
         for tried, logarithms in systems:
             points = list(_list_points(tried.system, small=logarithms is None))
-            proved = list(find_balances(tried, counted, sign, points, is_whole))
+            proved = list(find_balances(tried, counted, sign, points, _is_whole))
             values = [scope.facts.simplify(form_to_poly(balance.bound)) for balance in proved]
             if logarithms is None or any(isinstance(atom, a.CeilLog2) for value in values for atom in value.atoms()):
                 balances.extend(proved)
@@ -336,7 +349,8 @@ def _bound_by_potentials(
             together = bound_iterations_of(loops)
     except OutOfBudgetError:
         reasons |= dict.fromkeys(missing, OUT_OF_EFFORT)
-    return TotalBounds(amounts, together, tuple(balances), _find_held_forms(induction), (induction,), reasons)
+    held = _find_held_forms(induction)
+    return TotalBounds(amounts, together, tuple(balances), held, facts_kept, (induction,), reasons)
 
 
 def _explain_missing_bound(induction: Induction, loop: s.Loop | s.While) -> str:

@@ -34,8 +34,10 @@ def suggest_static_form(expr: s.Expr, algorithm: s.Algorithm, types: Mapping[s.E
                 hints += [suggest_static_form(value, algorithm, types), _suggest_let(setter, name.id, value)]
             case []:
                 parameter = next((item for item in algorithm.parameters if item.name == name.id and not setters), None)
-                scalar = parameter is not None and isinstance(parameter.type, s.ScalarType)
-                hints.append(propose_text(parameter.span, f"{name.id}: size", "declare `{}`") if scalar else None)
+                if parameter is None or not isinstance(parameter.type, s.ScalarType):
+                    hints.append(None)
+                else:
+                    hints.append(propose_text(parameter.span, f"{name.id}: size", "declare `{}`"))
             case _:
                 hints.append(None)
     return None if None in hints else join_hints(hint for hint in hints if hint)

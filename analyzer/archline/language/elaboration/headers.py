@@ -159,10 +159,10 @@ def _stays(algorithm: s.Algorithm, end: s.Expr) -> bool:
     names = s.find_names(end)
     defined = frozenset[str]()
     for place, parameter in enumerate(algorithm.parameters):
-        own = {parameter.name, *find_mentioned_names((parameter.type,))} & names
-        defined |= own
+        mentioned = {parameter.name, *find_mentioned_names((parameter.type,))} & names
+        defined |= mentioned
         passed = _list_passed_values(algorithm, place)
-        if own and not all(isinstance(value, s.Name) and value.id == parameter.name for value in passed):
+        if mentioned and not all(isinstance(value, s.Name) and value.id == parameter.name for value in passed):
             return False
     return names <= defined and not any(s.find_nodes((end,), s.Call, s.Element))
 
@@ -172,10 +172,10 @@ def _iterate_ends(body: tuple[s.Stmt, ...], function: str) -> Iterator[tuple[s.B
     for place, statement in enumerate(body):
         after = body[place + 1 :]
         if isinstance(statement, s.If):
-            (first, *others), calls = statement.branches, _calls(statement.branches[0].body, function)
-            rest = (replace(statement, branches=tuple(others)),) if others else ()
-            if others and others[0].condition is None:
-                rest = others[0].body
+            (first, *later), calls = statement.branches, _calls(statement.branches[0].body, function)
+            rest: tuple[s.Stmt, ...] = (replace(statement, branches=tuple(later)),) if later else ()
+            if later and later[0].condition is None:
+                rest = later[0].body
             match first.condition:
                 case s.Binary(op="==") as test if not calls and (_leaves((first,)) or not _calls(after, function)):
                     yield test, (*rest, *after)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import fields
 from functools import cache
 from itertools import count
 from typing import Any, Protocol
 
+from archline.expr.tree import Change as Change
 from archline.expr.tree import Node
+from archline.expr.tree import rewrite_fields as rewrite_fields
+from archline.expr.tree import rewrite_tree as rewrite_tree
 from archline.language import syntax as s
 from archline.records import replace
-
-Change = Callable[[Node], "Node | tuple[Node, ...] | None"]
 
 
 @cache
@@ -23,38 +24,6 @@ def _list_fields(kind: type[Node]) -> tuple[str, ...]:
 def list_parts(node: Node) -> tuple[Any, ...]:
     """Return the values of the fields of a node, in their order, without spans."""
     return tuple(getattr(node, name) for name in _list_fields(type(node)))  # type: ignore[arg-type]
-
-
-def rewrite_tree(value: Any, change: Change) -> Any:
-    """Replace nodes in a part of a program by what `change` returns, outermost first; None keeps a node.
-
-    A tuple of nodes takes the place of a node in a sequence, such as a statement in its block.
-    """
-    if isinstance(value, tuple):
-        parts: list[Any] = []
-        for part in value:
-            changed = rewrite_tree(part, change)
-            if isinstance(part, Node) and isinstance(changed, tuple):
-                parts.extend(changed)
-            else:
-                parts.append(changed)
-        same = len(parts) == len(value) and all(new is old for new, old in zip(parts, value, strict=True))
-        return value if same else tuple(parts)
-    if not isinstance(value, Node):
-        return value
-    replacement = change(value)
-    return rewrite_fields(value, change) if replacement is None else replacement
-
-
-def rewrite_fields(node: Node, change: Change) -> Any:
-    """Replace the nodes inside a node, not the node itself, as `rewrite_tree` does."""
-    parts = {}
-    for name in _list_fields(type(node)):  # type: ignore[arg-type]
-        old = getattr(node, name)
-        new = rewrite_tree(old, change)
-        if new is not old:
-            parts[name] = new
-    return replace(node, **parts) if parts else node
 
 
 def renew_nodes(value: Any) -> Any:

@@ -98,9 +98,9 @@ CallUnderFacts = tuple[Facts, Mapping[str, Poly]]
 def always_terminates(function: SizeFunction, promised: Iterable[Poly]) -> bool:
     """Test whether every recursion ends, as every recursive call decreases a lexicographic order of measures.
 
-    Measures are the sizes, their sum, the expressions `promised` to be >= 0, and those that are >= 0 wherever calls are
-    made. If the header declares measures
-    (`decreases`), the recursion ends: a run in which they do not decrease, or the `where` fails, stops with an error.
+    Measures are the sizes, their sum, the expressions `promised` to be >= 0, and the conditions that all calls have. If
+    the header declares measures (`decreases`), the recursion ends: a run in which they do not decrease, or the `where`
+    fails, stops with an error.
     """
     if function.algorithm.decreases:
         return True

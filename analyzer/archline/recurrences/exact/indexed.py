@@ -388,13 +388,13 @@ def reduce_to_length(function: SizeFunction) -> LengthRecurrence:
     return LengthRecurrence(function)
 
 
-def reduce_alike(function: SizeFunction, other: LengthRecurrence) -> LengthRecurrence:
-    """Return a function that makes no calls in terms of the range to which another one of its cases is reduced."""
-    indices = other.indices
+def reduce_alike(function: SizeFunction, reduced: LengthRecurrence) -> LengthRecurrence:
+    """Return a function that makes no calls in terms of the range of a bound of the same metric."""
+    indices = reduced.indices
     if indices is not None:
         with suppress(_IndexMattersError):
-            reached = _assume_nonnegative(function, indices.distance) if other.partial else function
-            return LengthRecurrence(_LengthReduction(reached, indices).reduce(), indices, other.partial)
+            reached = _assume_nonnegative(function, indices.distance) if reduced.partial else function
+            return LengthRecurrence(_LengthReduction(reached, indices).reduce(), indices, reduced.partial)
     return LengthRecurrence(function)
 
 

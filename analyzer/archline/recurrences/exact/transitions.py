@@ -85,7 +85,7 @@ def build_steps(
     """
     value = split_into_alternatives(equation.value, a.AppliedFunction)
     steps = [_build_step(equation, needed, foreign or {}) for needed in _select_needed_values(value, upper, prefer)]
-    return [kept for step in steps for kept in _omit_calls(step, function)] if upper and equation.exits else steps
+    return [part for step in steps for part in _omit_calls(step, function)] if upper and equation.exits else steps
 
 
 def _omit_calls(step: Transition, function: SizeFunction) -> Iterator[Transition]:
@@ -98,17 +98,17 @@ def _omit_calls(step: Transition, function: SizeFunction) -> Iterator[Transition
         raise TooComplexError("too many recursive calls may have sizes that are not allowed")
     for number in range(len(unsure) + 1):
         for omitted in combinations(unsure, number):
-            kept = replace(step, calls=tuple(pair for pair in step.calls if pair not in omitted))
+            shorter = replace(step, calls=tuple(pair for pair in step.calls if pair not in omitted))
             # A run that ends early may not reach the integers of the data that the calls need.
-            unused = {*step.equation.data} - {*kept.data} if omitted else ()
+            unused = {*step.equation.data} - {*shorter.data} if omitted else ()
             bounds = {name: bound for name, bound in step.facts.bounds.items() if name not in unused}
-            yield replace(kept, facts=step.facts.with_bounds(bounds)) if unused else kept
+            yield replace(shorter, facts=step.facts.with_bounds(bounds)) if unused else shorter
 
 
 def may_leave(function: SizeFunction, caller: Transition | Equation, call: a.AppliedFunction) -> bool:
     """Test whether the sizes of a call of the function are not proved to be allowed.
 
-    What is known of integers that the data determines holds only where a run reaches them.
+    Bounds of integers that the data determines hold only where a run reaches these integers.
     """
     if any(name in value.names for value in call.arguments for name in caller.data):
         return True

@@ -148,6 +148,7 @@ def test_text_reads_back_as_the_same_value(x: Poly, point: dict[str, int]) -> No
         "max": max,
         "min": min,
         "gcd": lambda x, y: gcd(int(x), int(y)),
+        "ceil_log": lambda x, base: next(k for k in range(100) if base**k >= x),
         **point,
     }
     python = eval(_exact_division(text), {"__builtins__": {}, "Fraction": Fraction}, scope)

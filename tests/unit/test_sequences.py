@@ -17,6 +17,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.sums.summation import sum_over
+from archline.claims.decide import decide_claims
 from archline.expr.sequences import compute_sequence
 from derived_counts import assert_agreement
 from effort import drawn
@@ -256,3 +257,18 @@ def test_roundings_of_quotients_and_products(make: Callable[[float], int]) -> No
             expected = make(log2((x + y) / y) + 0.0) + make(2 * y * x**0.5) + make((x / y) ** 0.5)
             assert algorithm.run(n=x, m=y, x=[0.0], compiled=False).counts.flops == expected
             assert algorithm.cost().flops.at(n=x, m=y) == expected
+
+
+def test_a_sum_of_negative_terms_is_not_taken_as_positive() -> None:
+    text = (
+        "algorithm f(n: size, m: size, x: inout real[1]):\n"
+        "    ensures flops >= n - floor_sum(n, m, 0 - 1, 0)\n"
+        "    ensures flops >= 0 - floor_sum(n, m, 1, 0)\n"
+        "    ensures flops >= ceil_log(n, 3)\n"
+        "    ensures flops >= digit_sum(n, 10)\n"
+        "    ensures flops >= ceil_log(n, 1)\n"
+        "    for i in 0..n:\n        x[0] += 1.0\n"
+    )
+    algorithm = al.loads(text)["f"]
+    found = decide_claims(algorithm.module, algorithm.node, algorithm.report().costs)
+    assert [verdict.outcome for verdict in found] == ["fails", "holds", "holds", "holds", "unknown"]

@@ -140,7 +140,7 @@ class AppliedFunction(Atom):
 class Sequence(Atom):
     """A term, at integers, of one of the sequences that `archline.expr.sequences` defines; `argument` is the first.
 
-    The terms that costs contain are at least 0.
+    The terms that costs contain are at least 0; only `floor_sum` has others.
     """
 
     __slots__ = ("argument", "name")

@@ -36,6 +36,8 @@ def enclose_sequence(atom: a.Sequence, nonnegative: Callable[[Poly], bool]) -> E
                 return (ZERO,), (unrounded,)
             most = unrounded * modulus**-1
             return (most - count * (modulus - 1) * modulus**-1, ZERO), (most,)
+        case "floor_sum", _:
+            return (), ()
         case "quotient_sum" | "quotient_powers", (argument, last, *powers):
             weight, power = (int(part.constant_term.p) for part in powers or (ZERO, ONE))
             return _enclose_quotients(argument, last, weight, power, nonnegative)

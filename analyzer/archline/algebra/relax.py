@@ -352,7 +352,7 @@ def find_atom_range(atom: Atom, facts: Facts) -> _Range:
             return atom.low, atom.high
         case a.Sequence():
             lower, upper = enclose_sequence(atom, facts.nonnegative)
-            return lower[0], upper[0] if upper else None
+            return lower[0] if lower else None, upper[0] if upper else None
         case a.AppliedFunction():
             return ZERO, None
         case a.Quotient() if facts.nonnegative(atom.argument) and facts.nonnegative(atom.divisor):

@@ -121,9 +121,10 @@ class EliminationSearch:
                 | a.Exponential()
                 | a.AppliedFunction()
                 | a.CommonDivisor()
-                | a.Sequence()
             ):
                 return True
+            case a.Sequence():
+                return atom.name != "floor_sum" or all(map(self.prove_nonnegative, atom.parts))
             case a.RealFunction(function="log2"):
                 return self.prove_nonnegative(atom.argument - 1)
             case a.RealFunction(function="isqrt"):

@@ -315,7 +315,10 @@ def cut_at_condition(
 
 def cut_where_positive(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Cut | None:
     """Return the cut where the argument of a max(0, e) changes its sign, else None."""
-    change = find_sign_change(atom, variable, facts) if isinstance(atom, a.PositivePart) else None
+    if not isinstance(atom, a.PositivePart):
+        return None
+    root = _find_root_of_quotient(atom.argument, variable, facts) if facts.positive(lo) else None
+    change = find_sign_change(atom, variable, facts) if root is None else (root, False)
     if change is None:
         return None
     point, rising = change
@@ -337,8 +340,6 @@ def _make_cut(
 
 def find_sign_change(atom: a.PositivePart, variable: str, facts: Facts) -> tuple[Poly, bool] | None:
     """Return (t, rising): the argument is nonnegative from t on if rising, else below t; None if unknown."""
-    if (root := _find_root_of_quotient(atom.argument, variable, facts)) is not None:
-        return root, False
     parts = clear_single_floor(atom.argument, facts, variable).coefficients(Symbol(variable))
     if 1 not in parts or set(parts) - {0, 1} or any(variable in part.names for part in parts.values()):
         return None

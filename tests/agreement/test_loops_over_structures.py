@@ -562,6 +562,86 @@ def test_searches_of_graphs_take_linear_time(name: str) -> None:
         assert lower <= run.counts.work <= upper, (graph, run.counts.work)
 
 
+ROWS_AGAIN = """
+use structures.graph
+
+algorithm rows_again(G: graph[V, E], s: int, w: int[V], seen: out int[V]) -> int:
+    assume 0 <= s, s < V
+    seen[:] = 0
+    local queue: int[V]
+    head = 0
+    tail = 1
+    queue[0] = s
+    step = 0
+    while head < tail and step < V:
+        step += 1
+        u = queue[head]
+        head += 1
+        for k in G.ptr[u]..G.ptr[u + 1]:
+            if seen[G.adj[k]] == 0:
+                seen[G.adj[k]] = 1
+                queue[tail] = G.adj[k]
+                tail += 1
+        head = w[head - 1]
+    return tail
+"""
+
+
+def test_items_that_are_taken_again_are_counted_again() -> None:
+    """The register at which a queue begins goes back to where data says."""
+    algorithm = al.loads(ROWS_AGAIN)["rows_again"]
+    cost = algorithm.report().costs["work"]
+    vertices, edges = 12, 40
+    graph = {"G.ptr": [0, *[edges] * vertices], "G.adj": [0] * edges}
+    run = algorithm.run(**graph, s=0, w=[0] * vertices, seen=[0] * vertices)
+    lower, upper = enclose_count(cost, {"V": vertices, "E": edges}).ends
+    assert lower <= run.counts.work <= upper
+
+
+ONE_NAME = {
+    "integer and real": """
+algorithm loops(n: size, m: size, x: real[1]) -> int:
+    t = 0
+    for i in 0..n:
+        local b: int = i
+        t += b
+    j = 0
+    k = 0
+    while j < n and k < m:
+        k += 1
+        local b: real = x[0]
+        if b <= 0 or b >= 1:
+            j += 1
+    return k
+""",
+    "arrays of two extents": """
+algorithm loops(n: size, m: size, x: real[1]) -> int:
+    i = 0
+    k = 0
+    for r in 0..1:
+        local b: int[m]
+        while i < m and x[0] > 0:
+            b[i] = 1
+            i += 1
+            k += 1
+    for r in 0..1:
+        local b: int[n]
+        b[0] = 1
+    return k
+""",
+}
+
+
+@pytest.mark.parametrize("name", ONE_NAME)
+def test_names_that_stand_for_several_things_are_told_apart(name: str) -> None:
+    algorithm = al.loads(ONE_NAME[name])["loops"]
+    cost = algorithm.report().costs["work"]
+    for n, m in ((1, 20), (20, 1), (5, 5)):
+        run = algorithm.run(n=n, m=m, x=[0.5])
+        lower, upper = enclose_count(cost, {"n": n, "m": m}).ends
+        assert lower <= run.counts.work <= upper, (n, m)
+
+
 @pytest.mark.parametrize("seed", range(CHANGES))
 def test_bounds_hold_for_changed_programs(seed: int) -> None:
     """Lines are moved, repeated or changed, so that marks are set again, and facts about elements fail."""

@@ -98,9 +98,9 @@ def amortised_program_from_seed(seed: int) -> LoopProgram:
     head = source.choice(outer)
     moves = ["i += 1", "i += 1", "i = min(i + 2, n)", "i = max(i, j) + 1", "i = i + 1 + i//2", "i += 1"]
     lines = [f"i: int = {source.choice(['0', '0', '1'])}", "j: int = 0", "x: int = 0", "s: int = 0", "g: int = m"]
-    body = ["tick", *_amortised_step(source)]
-    for _ in range(source.randrange(0, 2)):
-        body += _amortised_step(source)
+    body = ["tick"]
+    for number in range(1 + source.randrange(0, 2)):
+        body += _amortised_step(source, number)
     if head.startswith("while"):
         move = [source.choice(moves), *(["s += i"] if "s <" in head else []), *(["j += 1"] if "or j" in head else [])]
         body = [*move, *body] if source.random() < 0.4 else [*body, *move]
@@ -111,8 +111,11 @@ def amortised_program_from_seed(seed: int) -> LoopProgram:
     return make_program(lines)
 
 
-def _amortised_step(source: random.Random) -> list[str]:
-    """Return lines that add to a register and perhaps take from it in a loop, or a loop that shrinks by factors."""
+def _amortised_step(source: random.Random, number: int) -> list[str]:
+    """Return lines that add to a register and perhaps take from it in a loop, or a loop that shrinks by factors.
+
+    `number` tells its own registers from those of other steps.
+    """
     step = source.random()
     if step < 0.6:
         name, test, move = source.choice(
@@ -136,8 +139,14 @@ def _amortised_step(source: random.Random) -> list[str]:
         halves += [f"{INDENT}{hi} = ({lo} + {hi})//2"]
         lines += [INDENT + line for line in halves]
     else:
-        lines = ["p: int = n", f"q: int = {source.choice(['m', 'g', 'n + m'])}", "r: int = 0", "while q > 0:"]
-        lines += [f"{INDENT}{line}" for line in ("tick", "r = p % q", "p = q", "q = r")]
+        p, q, r = f"p{number}", f"q{number}", f"r{number}"
+        lines = [
+            f"{p}: int = n",
+            f"{q}: int = {source.choice(['m', 'g', 'n + m'])}",
+            f"{r}: int = 0",
+            f"while {q} > 0:",
+        ]
+        lines += [f"{INDENT}{line}" for line in ("tick", f"{r} = {p} % {q}", f"{p} = {q}", f"{q} = {r}")]
     if source.random() < 0.3:
         lines = [f"if {source.choice(['draw < 0.6', 'i % 2 == 0', 'x < 5'])}:", *(INDENT + line for line in lines)]
     if source.random() < 0.15:

@@ -34,7 +34,7 @@ from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_fact, join_with_mark
 from archline.expr.tree import rewrite_parts, substitute_in_fact, substitute_names
 from archline.expr.values import bounds_of_value, evaluate, evaluate_fact
-from archline.growth.counterexample import Point
+from archline.growth.counterexample import Divergence, Point
 from archline.growth.growths import Growth, Witness, decide_growth, make_domain
 from archline.growth.growths import is_proved_big_o as grows_no_faster
 from archline.growth.is_big_o import Refuted
@@ -208,7 +208,7 @@ def _accept_curve_of_one_size(confirmation: _CounterexampleCheck, side: str, ref
 
     A recurrence has no values at points, so the witness is not checked with values.
     """
-    is_curve = not isinstance(refuted.found, Point) and len(refuted.found.curve.scales) == 1
+    is_curve = isinstance(refuted.found, Divergence) and len(refuted.found.curve.scales) == 1
     return confirmation.make_unchecked_witness(side, refuted) if is_curve else None
 
 

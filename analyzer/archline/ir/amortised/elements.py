@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from archline.expr.tree import make_structural_key
 from archline.ir.amortised.linear import Linear, add_forms, register_form, scale_form, shift_form, substitute_form
 from archline.language import syntax as s
 from archline.records import field, record
@@ -46,15 +47,24 @@ class Store:
 
 
 def find_integers(algorithm: s.Algorithm, body: Sequence[s.Stmt]) -> Integers:
-    """Find the integers of an algorithm that paths follow, where calls are replaced in `body`."""
-    types: dict[str, s.Type] = {parameter.name: parameter.type for parameter in algorithm.parameters}
-    types |= {local.name: local.type for local in s.find_nodes(tuple(body), s.Local)}
-    names = frozenset(name for name, type_ in types.items() if _holds_integers(type_))
+    """Find the integers of an algorithm that paths follow, where calls are replaced in `body`.
+
+    A name that stands for several things has to stand for integers everywhere, an array for arrays of one shape.
+    """
+    declared = [(parameter.name, parameter.type) for parameter in algorithm.parameters]
+    declared += [(local.name, local.type) for local in s.find_nodes(tuple(body), s.Local)]
+    types: dict[str, list[s.Type]] = {}
+    for name, type_ in declared:
+        types.setdefault(name, []).append(type_)
+    names = frozenset(name for name, found in types.items() if all(map(_holds_integers, found)))
     shared = _find_shared_arrays(tuple(body))
     arrays = {
-        name: type_.shape if isinstance(type_, s.ArrayType) else ()
-        for name, type_ in types.items()
-        if name in names and not isinstance(type_, s.ScalarType) and name not in shared
+        name: first.shape if isinstance(first, s.ArrayType) else ()
+        for name, (first, *others) in types.items()
+        if name in names
+        and name not in shared
+        and not isinstance(first, s.ScalarType)
+        and all(make_structural_key(other) == make_structural_key(first) for other in others)
     }
     return Integers(names, arrays)
 

@@ -194,7 +194,9 @@ class Ghosts:
         if is_constant(length) and constant_part(length) <= 1:
             state = replace(state, values={**state.values, **{items.rows(offsets): {} for offsets in self.totals}})
             return self._add_row(items, self.element(state, items.array, first)[0], 1, state) if length else state
-        match is_constant(step) and constant_part(step), name == items.last:
+        if not is_constant(step):
+            return self._forget(items, state)
+        match constant_part(step), name == items.last:
             case 0, _:
                 return state
             case 1, True:

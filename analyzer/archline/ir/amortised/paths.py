@@ -157,6 +157,8 @@ class _Builder:
         self._start, self._doubled, self._splits = known, doubled, splits
         self._stores: list[Store] = []
         self._unbounded: set[Column] = set()
+        # Names that stand for other values elsewhere in the text.
+        self._mixed: set[str] = set()
         self._elements: dict[tuple[int, ElementKey], Linear] = {}
         self._products: dict[tuple[_Key, _Key], Linear] = {}
         self._nodes: dict[tuple[int | None, ...], str] = {}
@@ -203,12 +205,18 @@ class _Builder:
             match node:
                 case s.Loop(variable=variable):
                     names[variable] = names[_name_end(variable)] = names[_name_step(variable)] = None
-                case s.Let(name=name, value=value) if self._is_integer(value, names):
-                    names[name] = None
+                case s.Let(name=name, value=value):
+                    if self._is_integer(value, names):
+                        names[name] = None
+                    elif self._scope.module.types.get(value) is not Kind.INT:
+                        self._mixed.add(name)
                 case s.Name(id=name) if name in self._integers.names:
                     names[name] = None
-                case s.Local(name=name) if name in self._integers.names:
-                    names[name] = None
+                case s.Local(name=name):
+                    if name in self._integers.names:
+                        names[name] = None
+                    else:
+                        self._mixed.add(name)
                 case _:
                     pass
         return tuple(name for name in names if name not in self._scope.values)
@@ -233,7 +241,7 @@ class _Builder:
             case s.Integer():
                 return True
             case s.Name(id=name):
-                return name in registers or name in self._scope.values
+                return (name in registers and name not in self._mixed) or name in self._scope.values
             case s.Unary(op="-", operand=operand):
                 return self._is_integer(operand, registers)
             case s.Binary(op="+" | "-" | "*" | "//" | "%", left=left, right=right):
@@ -508,7 +516,7 @@ class _Builder:
     def _start_loop(self, loop: s.Loop, here: _Place, state: PathState) -> None:
         for (first, last), after in self._read_all((loop.lo, loop.hi), state):
             end = last if loop.down else shift_form(last, -1)
-            started = after.with_value(loop.variable, first).with_value(_name_end(loop.variable), end)
+            started = self._set_register(loop.variable, first, after).with_value(_name_end(loop.variable), end)
             for step, ready in [(None, started)] if loop.step is None else self._read(loop.step, started):
                 self._branch_on_range_end(
                     _Around(loop, here),
@@ -524,7 +532,7 @@ class _Builder:
             step = constant_form(1) if loop.step is None else state.values[_name_step(loop.variable)]
             op = ("//" if loop.down else "*") if loop.scales else "-" if loop.down else "+"
             for after, moved in self._combine_forms(op, value, step, state):
-                self._branch_on_range_end(around, moved.with_value(loop.variable, after))
+                self._branch_on_range_end(around, self._set_register(loop.variable, after, moved))
 
     def _branch_on_range_end(self, around: _Around, state: PathState) -> None:
         loop = around.statement

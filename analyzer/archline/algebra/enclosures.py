@@ -17,7 +17,7 @@ LOG2_RATIOS = 64
 def enclose_sequence(atom: a.Sequence, nonnegative: Callable[[Poly], bool]) -> Ends:
     """Return lower and upper bounds of a term of a sequence; `nonnegative` tests for a sign that is known.
 
-    The first bounds have the same order of growth as the sequence, as far as there is one.
+    The first bounds have the same order of growth as the sequence, if there is one.
     """
     match atom.name, atom.parts:
         case "fibonacci", (argument,):

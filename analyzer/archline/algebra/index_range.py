@@ -101,7 +101,7 @@ class IndexRange:
         """Replace the size by the difference of the indices in an expression of the language."""
         order = self.high, self.low
 
-        def restore(node: s.Expr) -> s.Expr | None:
+        def restore_node(node: s.Expr) -> s.Expr | None:
             match node:
                 case s.Name(id=self.size):
                     return to_tree(self.distance, order)
@@ -110,7 +110,7 @@ class IndexRange:
                 case _:
                     return None
 
-        return rewrite_parts(expr, restore)
+        return rewrite_parts(expr, restore_node)
 
     def restore_difference_in_text(self, text: str) -> str:
         distance = f"({self.high} - {self.low}{f' + {self.shift}' if self.shift else ''})"

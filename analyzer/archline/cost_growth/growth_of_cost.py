@@ -268,10 +268,10 @@ def _derive_growth_from_own_bounds(module: Module, algorithm: s.Algorithm, costs
     settled = growth.under or growth.tight or growth.upper is None or growth.lower is not None
     if settled or not cost.lower or len(cost.lower.terms) > MAX_COMPARED_TERMS:
         return growth
-    found = _derive_growth_from_sizes(costs, cost, sizes, facts, declared_scope(module, algorithm))
-    if found is None or not found.tight:
-        return replace(growth, eventual=found)
-    return replace(growth, tight=found) if found.where else CostGrowth(found.upper, found.upper)
+    at_sizes = _derive_growth_from_sizes(costs, cost, sizes, facts, declared_scope(module, algorithm))
+    if at_sizes is None or not at_sizes.tight:
+        return replace(growth, eventual=at_sizes)
+    return replace(growth, tight=at_sizes) if at_sizes.where else CostGrowth(at_sizes.upper, at_sizes.upper)
 
 
 def _derive_growth_from_sizes(

@@ -91,7 +91,7 @@ def _add_digits(value: int, base: int) -> int:
 
 @lru_cache(maxsize=4096)
 def _sum_quotients(value: int, last: int, weight: int, power: int) -> int | None:
-    """Sum i^weight*floor(value/i)^power over 1 <= i <= last, all i of one quotient at once."""
+    """Sum i^weight*floor(value/i)^power over 1 <= i <= last, in one step for all i of one quotient."""
     last = min(last, value)
     small = 0 <= weight <= MAX_EXPONENT and 1 <= power <= MAX_EXPONENT
     if value < 0 or not small or min(last, 2 * isqrt(value)) > MAX_QUOTIENTS:

@@ -334,7 +334,7 @@ def _choose_arguments_of_maxima(terms: e.Sum) -> Iterator[e.Sum]:
     for term, times in terms.items():
         match e.find_single_factor(term):
             case s.Call(function="max", arguments=arguments):
-                rest = {other: coefficient for other, coefficient in terms.items() if other != term}
+                rest = {key: coefficient for key, coefficient in terms.items() if key != term}
                 for argument in arguments:
                     chosen = e.add_sums(rest, e.multiply_sum_by_constant(e.expand(argument), times))
                     if all(coefficient.sign() > 0 for coefficient in chosen.values()):

@@ -310,7 +310,7 @@ def _find_growing_counters(
     around: Scope,
     k: Poly,
 ) -> Mapping[str, _Counter]:
-    """Find the registers that add up counters: what they add grows linearly with the number k of the iteration."""
+    """Find the registers that add up counters: their increments grow linearly with the number k of the iteration."""
     (atom,) = k.atoms()
     inside = around
     added: dict[str, Poly | None] = {}
@@ -328,7 +328,7 @@ def _find_growing_counters(
             elif name in starts:
                 total = added.get(name, ZERO)
                 added[name] = None if amount is None or total is None else total + amount
-    found: dict[str, _Counter] = {}
+    growing: dict[str, _Counter] = {}
     for name, total in added.items():
         first = known_value(starts[name], scope)
         if name in counters or name not in moves or total is None or first is None:
@@ -336,8 +336,8 @@ def _find_growing_counters(
         parts = total.coefficients(atom)
         linear = set(parts) <= {0, 1} and not any(k.names & part.names for part in parts.values())
         if linear and a.is_integral(first) and all(map(a.is_integral, parts.values())):
-            found[name] = _Counter(first, "+", parts.get(0, ZERO), growth=parts.get(1, ZERO))
-    return found
+            growing[name] = _Counter(first, "+", parts.get(0, ZERO), growth=parts.get(1, ZERO))
+    return growing
 
 
 # Thresholds

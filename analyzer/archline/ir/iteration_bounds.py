@@ -33,17 +33,17 @@ def derive_iteration_bounds(module: Module, algorithm: s.Algorithm) -> Iteration
     """Bound the iterations of the loops of an algorithm that have no name from its author.
 
     The bounds are derived from the registers, or declared by `at most ... times in total`. Loops on a grid have only
-    declared ones. Loops of the algorithms that it calls are among them, as several calls may share a bound; not
-    those of which one call has a known least number of iterations.
+    declared ones. Loops of the algorithms that it calls are among them, as several calls may share a bound, except
+    loops with a known least number of iterations in one call.
     """
     loops = tuple(loop for loop in iterate_unbounded_loops(algorithm) if loop.chosen)
     if not has_recursion(module, algorithm):
         for called in find_reachable(module, algorithm):
-            known = bound_iterations(module, called)
+            bounded = bound_iterations(module, called)
             loops += tuple(
                 loop
                 for loop in iterate_unbounded_loops(called)
-                if loop.chosen and not (loop in known and known[loop].lower)
+                if loop.chosen and not (loop in bounded and bounded[loop].lower)
             )
     bounds, together = dict[s.While | s.Loop, KnownAmount](), None
     reasons: Mapping[s.While | s.Loop, str] = {}

@@ -30,7 +30,7 @@ def iterate_endless_loops(module: Module, algorithm: s.Algorithm) -> Iterator[tu
     }
     for loop in loops:
         starts = {} if loop.tests_last else {**constants, **starts_of.get(loop, {})}
-        if not _LoopBody(loop, algorithm, scope, starts).keeps(loop.condition):
+        if not _LoopBody(loop, algorithm, scope, starts).keeps_true(loop.condition):
             continue
         condition = format_expression(loop.condition)
         first = format_expression(substitute_names(loop.condition, dict(starts)))
@@ -57,11 +57,11 @@ class _LoopBody:
         parallel = (x for x in s.find_nodes(algorithm.body, s.Loop) if x.parallel)
         self._keeps_arrays = all(isinstance(place, s.Name) for place in writes) and not any((*calls, *tasks, *parallel))
 
-    def keeps(self, condition: s.Expr) -> bool:
+    def keeps_true(self, condition: s.Expr) -> bool:
         """Test whether a condition that is true before an iteration is certainly true after it."""
         match condition:
             case s.Binary(op="and" | "or", left=left, right=right):
-                return self.keeps(left) and self.keeps(right)
+                return self.keeps_true(left) and self.keeps_true(right)
             case s.Binary(op="<" | "<=" | ">" | ">=" | "!=" as op, left=left, right=right):
                 # How the left side less the right one moves.
                 moves = self._find_moves(left, 1) | self._find_moves(right, -1)

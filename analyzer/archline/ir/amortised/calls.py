@@ -122,18 +122,18 @@ class _Builder:
     def _replace_call(
         self, statement: s.Stmt, call: s.Call, outputs: Iterable[s.Name | s.Element], callers: tuple[s.Algorithm, ...]
     ) -> Iterator[s.Stmt]:
-        """Yield the body of a called algorithm, and the assignments of what it hands back."""
+        """Yield the body of a called algorithm, and the assignments of its outputs."""
         target = self._module.targets[call]
         outputs = tuple(outputs)
         if not self._is_replaceable(call, target, outputs, callers):
-            self._leave(target)
+            self._leave_call(target)
             yield self._rewrite_statement(statement, callers)
             return
         assert isinstance(target, s.Algorithm)
         self._calls += 1
         body = self.replace_in_block(target.body, (*callers, target))
         values, names, before = self._bind_parameters(call, target)
-        renamed = self._rename(body, values, names)
+        renamed = self._rename_in_block(body, values, names)
         span = call.span
         yield from before
         *inner, last = renamed
@@ -173,7 +173,7 @@ class _Builder:
         )
         return whole and all(isinstance(place, s.Name) for place in outputs)
 
-    def _leave(self, target: s.Algorithm | s.Extern) -> None:
+    def _leave_call(self, target: s.Algorithm | s.Extern) -> None:
         if isinstance(target, s.Algorithm):
             self.left.add(target)
 
@@ -213,7 +213,7 @@ class _Builder:
     def _make_name(self, name: str) -> str:
         return f"{name} {next(self._numbers)}"
 
-    def _rename(self, block: Block, values: Mapping[str, s.Expr], names: Mapping[str, str]) -> Block:
+    def _rename_in_block(self, block: Block, values: Mapping[str, s.Expr], names: Mapping[str, str]) -> Block:
         """Return a copy of a block with other names, and expressions in place of some."""
 
         def change_node(node: Node) -> Any:
@@ -262,7 +262,7 @@ class _Builder:
                         return self._evaluate(value, values, names, (*callers, target))
                     case _:
                         break
-        self._leave(target)
+        self._leave_call(target)
         return None
 
     def _evaluate(

@@ -21,7 +21,7 @@ VALUE, SUBSCRIPT = "value", "subscript"
 class Integers:
     """The integers that paths follow: names of registers, parameters and arrays.
 
-    `arrays` maps the arrays whose elements are followed to their extents: no other name stands for a part of them, and
+    `arrays` maps the arrays whose elements are followed to their extents: no other name stands for a part, and
     all writes to them are assignments of single elements, in one thread. `facts` are forms that are nonnegative for
     each element that is read; if not `proved`, each write has to keep them.
     """
@@ -60,11 +60,11 @@ def find_integers(algorithm: s.Algorithm, body: Sequence[s.Stmt]) -> Integers:
     shared = _find_shared_arrays(tuple(body))
     arrays = {
         name: first.shape if isinstance(first, s.ArrayType) else ()
-        for name, (first, *others) in types.items()
+        for name, (first, *more) in types.items()
         if name in names
         and name not in shared
         and not isinstance(first, s.ScalarType)
-        and all(make_structural_key(other) == make_structural_key(first) for other in others)
+        and all(make_structural_key(later) == make_structural_key(first) for later in more)
     }
     return Integers(names, arrays)
 

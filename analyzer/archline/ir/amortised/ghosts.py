@@ -48,11 +48,11 @@ class Mark:
 
     @property
     def count(self) -> str:
-        """The register for the number of these elements."""
+        """The register for the number of the marked elements."""
         return f"number of {self.array} == {self.number}"
 
-    def rows(self, offsets: str) -> str:
-        """Return the register for the sum of the rows of these elements."""
+    def name_rows(self, offsets: str) -> str:
+        """Return the register for the sum of the rows of the marked elements."""
         return f"rows of {offsets} where {self.array} == {self.number}"
 
 
@@ -64,14 +64,14 @@ class Items:
     first: str | None
     last: str
 
-    def rows(self, offsets: str) -> str:
-        """Return the register for the sum of the rows of these items."""
+    def name_rows(self, offsets: str) -> str:
+        """Return the register for the sum of the rows of the items."""
         return f"rows of {offsets} from {self.first} to {self.last} in {self.array}"
 
 
 @record(eq=False)
 class Ghosts:
-    """The registers of a block that count what is left, and how statements change them.
+    """The registers of a block that count remaining elements and rows, and how statements change them.
 
     `totals` maps the arrays of offsets whose rows are counted to the sums of all their rows, `extents` the arrays with
     marks to their numbers of elements.
@@ -89,11 +89,11 @@ class Ghosts:
         """The names of the registers."""
         for mark in self.marks:
             yield mark.count
-            yield from map(mark.rows, self.totals)
+            yield from map(mark.name_rows, self.totals)
         for items in self.items:
-            yield from map(items.rows, self.totals)
+            yield from map(items.name_rows, self.totals)
 
-    def start(self, state: PathState) -> PathState:
+    def add_start(self, state: PathState) -> PathState:
         """Add what holds at the start of a block, where nothing is known of the arrays."""
         for mark in self.marks:
             state = self._reset_mark(mark, state)
@@ -103,7 +103,9 @@ class Ghosts:
         """Return the form that is 1 if an element has the number of a mark, and 0 if not."""
         return register_form(f"?{mark.count}, {state.writes.get(mark.array, 0)}, {sorted(map(str, key[1][0]))}")
 
-    def test(self, array: str, number: int, subscript: Linear, equal: bool, state: PathState) -> tuple[Linear, ...]:
+    def compare_element(
+        self, array: str, number: int, subscript: Linear, equal: bool, state: PathState
+    ) -> tuple[Linear, ...]:
         """Return the constraints that a comparison of an element with a number adds."""
         mark = Mark(array, number)
         if mark not in self.marks:
@@ -122,17 +124,17 @@ class Ghosts:
                 state = self._add_row(items, value, 1, state)
         return state
 
-    def fill(self, array: str, state: PathState) -> PathState:
+    def fill_array(self, array: str, state: PathState) -> PathState:
         """Return the state after all elements of an array are set."""
         for mark in self.marks:
             if mark.array == array:
                 state = self._reset_mark(mark, state)
         for items in self.items:
             if items.array == array:
-                state = self._forget(items, state)
+                state = self._forget_items(items, state)
         return state
 
-    def move(self, name: str, before: Linear | None, state: PathState) -> PathState:
+    def move_register(self, name: str, before: Linear | None, state: PathState) -> PathState:
         """Return the state after a register has changed, which may be an end of items."""
         for items in self.items:
             if name in (items.first, items.last) and before is not None:
@@ -159,7 +161,7 @@ class Ghosts:
         changes: list[tuple[str, Linear]] = [(mark.count, constant_form(1))]
         for offsets in self.totals:
             row, state = self._measure_row(offsets, subscript, state)
-            changes.append((mark.rows(offsets), row))
+            changes.append((mark.name_rows(offsets), row))
         for name, change in changes:
             before = state.values[name]
             least = add_forms(before, change, -1)
@@ -174,17 +176,17 @@ class Ghosts:
     def _reset_mark(self, mark: Mark, state: PathState) -> PathState:
         """Return the state where any elements may have the number of a mark."""
         sums = [(mark.count, self.extents[mark.array])]
-        sums += [(mark.rows(offsets), total) for offsets, total in self.totals.items()]
+        sums += [(mark.name_rows(offsets), total) for offsets, total in self.totals.items()]
         for name, most in sums:
             after = self.make_unknown()
             limits = (after, add_forms(size_form(most), after, -1))
             state = state.with_value(name, after).with_constraints(limits)
         return state
 
-    def _forget(self, items: Items, state: PathState) -> PathState:
+    def _forget_items(self, items: Items, state: PathState) -> PathState:
         for offsets in self.totals:
             after = self.make_unknown()
-            state = state.with_value(items.rows(offsets), after).with_constraints((after,))
+            state = state.with_value(items.name_rows(offsets), after).with_constraints((after,))
         return state
 
     def _move_end(self, items: Items, name: str, before: Linear, state: PathState) -> PathState:
@@ -192,30 +194,30 @@ class Ghosts:
         first = {} if items.first is None else state.values[items.first]
         step, length = add_forms(state.values[name], before, -1), add_forms(last, first, -1)
         if is_constant(length) and constant_part(length) <= 1:
-            state = replace(state, values={**state.values, **{items.rows(offsets): {} for offsets in self.totals}})
+            state = replace(state, values={**state.values, **{items.name_rows(offsets): {} for offsets in self.totals}})
             return self._add_row(items, self.element(state, items.array, first)[0], 1, state) if length else state
         if not is_constant(step):
-            return self._forget(items, state)
+            return self._forget_items(items, state)
         match constant_part(step), name == items.last:
             case 0, _:
                 return state
             case 1, True:
                 # An item is put in, if it has just been written.
                 item = state.stored.get(make_element_key(items.array, (before,)))
-                return self._forget(items, state) if item is None else self._add_row(items, item, 1, state)
+                return self._forget_items(items, state) if item is None else self._add_row(items, item, 1, state)
             case (1, False) | (-1, True):
                 if not _is_nonnegative(length, state):
                     return state
                 item, state = self.element(state, items.array, last if name == items.last else before)
                 return self._add_row(items, item, -1, state)
             case _:
-                return self._forget(items, state)
+                return self._forget_items(items, state)
 
     def _add_row(self, items: Items, item: Linear, sign: int, state: PathState) -> PathState:
         for offsets in self.totals:
             row, state = self._measure_row(offsets, item, state)
-            after = add_forms(state.values[items.rows(offsets)], row, sign)
-            state = state.with_value(items.rows(offsets), after).with_constraints((after,))
+            after = add_forms(state.values[items.name_rows(offsets)], row, sign)
+            state = state.with_value(items.name_rows(offsets), after).with_constraints((after,))
         return state
 
     def _measure_row(self, offsets: str, subscript: Linear, state: PathState) -> tuple[Linear, PathState]:
@@ -299,16 +301,16 @@ def find_items(body: Sequence[s.Stmt], integers: Integers) -> tuple[Items, ...]:
             name = find_register(element.subscripts[0])
             if name is not None:
                 (lasts if element in targets else firsts).setdefault(element.array, set()).add(name)
-    found = []
+    items: list[Items] = []
     for array, written in lasts.items():
         read = firsts.get(array, set())
         for last in sorted(written & integers.names):
-            others = sorted(name for name in read - {last} if name in integers.names)
+            heads = sorted(name for name in read - {last} if name in integers.names)
             if last in read:
-                found.append(Items(array, None, last))
-            elif len(others) == 1:
-                found.append(Items(array, others[0], last))
-    return tuple(found)
+                items.append(Items(array, None, last))
+            elif len(heads) == 1:
+                items.append(Items(array, heads[0], last))
+    return tuple(items)
 
 
 def find_row_arrays(body: Sequence[s.Stmt]) -> tuple[str, ...]:

@@ -124,7 +124,7 @@ def build_transitions(
     """Build the transitions of a block, given its registers and arrays of integers. Raises TooManyPathsError.
 
     `known` are forms that are nonnegative at its start. A path goes through two iterations of the loops in `doubled`.
-    Where there are too many paths, those that differ in the case of an expression or condition are taken for one.
+    Where there are too many, paths that differ in the case of an expression or condition are taken for one.
     """
     try:
         return _Builder(scope, body, integers, known, doubled, splits=True).build()
@@ -172,7 +172,7 @@ class _Builder:
         self._registers |= dict.fromkeys(self._ghosts.registers)
 
     def _make_ghosts(self) -> Ghosts:
-        """Make the registers that count what is left in the arrays of the block."""
+        """Make the registers that count remaining elements and rows of the arrays of the block."""
         totals = {
             array: self._scope.segments[array].total
             for array in find_row_arrays(self._body)
@@ -222,7 +222,7 @@ class _Builder:
         return tuple(name for name in names if name not in self._scope.values)
 
     def _find_divisors(self) -> dict[str, tuple[int, ...]]:
-        """Map the registers that assignments alone set to the numbers of which they have remainders in the block."""
+        """Map the registers that assignments alone set to the divisors of their remainders in the block."""
         moved = {loop.variable for loop in s.find_nodes(tuple(self._body), s.Loop)}
         divisors: dict[str, dict[int, None]] = {}
         for node in s.find_nodes(tuple(self._body), s.Binary):
@@ -261,7 +261,7 @@ class _Builder:
             name: size_form(self._known[name]) if name in self._known else self._make_fresh_form()
             for name in self._registers
         }
-        state = self._ghosts.start(PathState(START, unknown))
+        state = self._ghosts.add_start(PathState(START, unknown))
         start = self._read_start(state.values)
         self._follow_path(_Place(self._body, 0, None), state.with_constraints(start))
         done: set[str] = set()
@@ -291,7 +291,7 @@ class _Builder:
         )
 
     def _read_start(self, registers: Mapping[str, Linear]) -> tuple[Linear, ...]:
-        """Return what is known at the start, about registers and names with a value; others are fresh registers."""
+        """Return the known facts at the start, about registers and names with a value; others are fresh registers."""
         values = dict(registers)
         for form in self._start:
             for column in form:
@@ -331,9 +331,9 @@ class _Builder:
             place = here = place.after
             match statement:
                 case s.Simple() if not isinstance(statement, s.Exit | s.Return):
-                    state, *others = self._apply(statement, state)
-                    for other in others:
-                        self._follow_path(here, other)
+                    state, *more = self._apply(statement, state)
+                    for after in more:
+                        self._follow_path(here, after)
                     continue
                 case s.Loop():
                     self._start_loop(statement, here, state)
@@ -363,43 +363,43 @@ class _Builder:
             case s.Let(name=name, value=value) if name in self._registers:
                 return self._assign_register(name, value, state)
             case s.Local(name=name) if name in self._integers.arrays:
-                return [self._ghosts.fill(name, state.with_write(name, {}))]
+                return [self._ghosts.fill_array(name, state.with_write(name, {}))]
             case s.Local(name=name, value=value, when=when) if name in self._registers:
                 if value is None or when is not None:
-                    return [self._forget(name, state)]
+                    return [self._forget_register(name, state)]
                 return self._assign_register(name, value, state)
             case s.Assign(target=s.Name(id=name), op=op, value=value, outputs=()) if name in self._registers:
                 if op in ("+=", "-=", "*="):
                     value = s.Binary(op[0], s.Name(name, span=value.span), value, span=value.span)
                 elif op != "=":
-                    return [self._forget(name, state)]
+                    return [self._forget_register(name, state)]
                 return self._assign_register(name, value, state)
             case s.Assign(target=s.Element(array=array) as place, outputs=()) if array in self._integers.arrays:
                 if any(isinstance(part, s.Slice) for part in place.subscripts):
-                    return self._fill(array, statement.value, state)
+                    return self._fill_array(array, statement.value, state)
                 return self._write_element(place, statement.op, statement.value, state)
             case _:
                 # Other statements give registers values that nobody knows.
                 for name in statement.sets:
                     if name in self._registers:
-                        state = self._forget(name, state)
+                        state = self._forget_register(name, state)
                 return [state]
 
-    def _forget(self, name: str, state: PathState) -> PathState:
+    def _forget_register(self, name: str, state: PathState) -> PathState:
         """Return the state in which nobody knows the value of a register."""
         for divisor in self._divisors.get(name, ()):
             state = state.with_value(_name_remainder(name, divisor), self._make_fresh_form())
         return self._set_register(name, self._make_fresh_form(), state)
 
     def _set_register(self, name: str, form: Linear, state: PathState) -> PathState:
-        return self._ghosts.move(name, state.values.get(name), state.with_value(name, form))
+        return self._ghosts.move_register(name, state.values.get(name), state.with_value(name, form))
 
     def _write_element(self, place: s.Element, op: str, value: s.Expr, state: PathState) -> list[PathState]:
         """Return the states after a write to an element of an array that is followed."""
         if op in ("+=", "-=", "*="):
             value = s.Binary(op[0], place, value, span=value.span)
         return [
-            self._store(place.array, subscripts, form, ready)
+            self._store_element(place.array, subscripts, form, ready)
             for form, after in self._read_value(value, op in ("=", "+=", "-=", "*="), state)
             for subscripts, ready in self._read_all(place.subscripts, after)
         ]
@@ -410,7 +410,7 @@ class _Builder:
             return self._read(value, state)
         return [(self._make_fresh_form(), state)]
 
-    def _store(self, array: str, subscripts: tuple[Linear, ...], form: Linear, state: PathState) -> PathState:
+    def _store_element(self, array: str, subscripts: tuple[Linear, ...], form: Linear, state: PathState) -> PathState:
         self._need_facts(array, subscripts, form, state)
         state = state.with_constraints(self._list_ends(array, subscripts))
         if len(subscripts) == 1:
@@ -424,14 +424,14 @@ class _Builder:
             needed = express_facts(facts, form, subscripts)
             self._stores.append(Store(state.source, state.constraints, array, needed))
 
-    def _fill(self, array: str, value: s.Expr, state: PathState) -> list[PathState]:
+    def _fill_array(self, array: str, value: s.Expr, state: PathState) -> list[PathState]:
         """Return the states after all elements of an array are set to a value."""
         states: list[PathState] = []
         for form, after in self._read_value(value, True, state):
             subscript = self._make_fresh_form()
             subscripts = (subscript,) * len(self._integers.arrays[array])
             self._need_facts(array, subscripts, form, after.with_constraints((subscript,)))
-            states.append(self._ghosts.fill(array, after.with_write(array, {(array, ()): form})))
+            states.append(self._ghosts.fill_array(array, after.with_write(array, {(array, ()): form})))
         return states
 
     def _list_ends(self, array: str, subscripts: Sequence[Linear]) -> tuple[Linear, ...]:
@@ -474,10 +474,10 @@ class _Builder:
         ]
 
     def _leave_loop(self, kind: str, around: _Around | None, state: PathState) -> None:
-        def ends(statement: s.Stmt) -> bool:
+        def is_left(statement: s.Stmt) -> bool:
             return isinstance(statement, CallBody) if kind == "return" else statement.iterates
 
-        while around is not None and not ends(around.statement):
+        while around is not None and not is_left(around.statement):
             around = around.behind.around
         if around is None:
             self._emit(state, END)
@@ -553,12 +553,12 @@ class _Builder:
             self._follow_path(around.behind, state.with_constraints(constraints))
 
     def _list_cases(self, condition: s.Expr) -> list[s.Expr]:
-        """List conditions of which one holds if a condition holds; an iteration begins in one of its cases."""
+        """List conditions whose disjunction is a condition; an iteration begins in one of its cases."""
         cases = _list_disjuncts(condition) if self._splits else [condition]
         return cases if len(cases) <= MAX_CASES else [condition]
 
     def _enter(self, around: _Around, state: PathState, case: int | None) -> None:
-        """Begin an iteration of a loop, in the case of its condition with a number, if these are told apart."""
+        """Begin an iteration of a loop, in the case of its condition with a number; None if there is one case."""
         loop = around.statement
         assert isinstance(loop, s.Loop | s.While)
         inside = state.source != START and self._around[state.source][0].statement is loop
@@ -692,13 +692,17 @@ class _Builder:
 
     def _test_mark(self, condition: s.Binary, holds: bool, state: PathState) -> tuple[Linear, ...]:
         """Return what a test whether an element is equal to a number adds to the constraints."""
-        found = read_mark(condition)
-        if found is None:
+        mark = read_mark(condition)
+        if mark is None:
             return ()
-        array, place, number = found
+        array, place, number = mark
         # A subscript that depends on cases belongs to no mark.
         (subscript, _), *others = self._read(place, state)
-        return () if others else self._ghosts.test(array, number, subscript, (condition.op == "==") == holds, state)
+        return (
+            ()
+            if others
+            else self._ghosts.compare_element(array, number, subscript, (condition.op == "==") == holds, state)
+        )
 
     def _read_square(self, condition: s.Binary, holds: bool, state: PathState) -> list[tuple[Linear, ...]] | None:
         """Return alternatives for a comparison of the square of a register x with a size e; None for others.
@@ -766,7 +770,7 @@ class _Builder:
         return self._products.get(keys, self._products.get(keys[::-1]))
 
     def _divide(self, op: str, left: Linear, right: Linear, state: PathState) -> list[tuple[Linear, PathState]]:
-        """Return a quotient, or a remainder, by a positive form; it depends on which of them is less."""
+        """Return a quotient, or a remainder, by a positive form, in each case of a comparison of both."""
         quotient, rest = self._make_fresh_form(), self._make_fresh_form()
         if op == "//":
             self._products[freeze_form(quotient), freeze_form(right)] = add_forms(left, rest, -1)
@@ -798,8 +802,8 @@ class _Builder:
         alternatives = self._list_alternatives(condition, holds, state)
         if self._splits or len(alternatives) == 1:
             return alternatives
-        first, *others = alternatives
-        return [tuple(form for form in first if all(form in other for other in others))]
+        first, *more = alternatives
+        return [tuple(form for form in first if all(form in forms for forms in more))]
 
     def _list_alternatives(self, condition: s.Expr, holds: bool, state: PathState) -> list[tuple[Linear, ...]]:
         match condition:
@@ -866,7 +870,7 @@ class _Builder:
 
 
 def _is_impossible(constraints: Sequence[Linear]) -> bool:
-    """Test whether one of some constraints is false, or two of them contradict each other."""
+    """Test whether one of some constraints is false, or contradicts another one."""
     least: dict[frozenset[tuple[Column, fmpq]], fmpq] = {}
     for form in constraints:
         slope, number = {column: factor for column, factor in form.items() if column != UNIT}, constant_part(form)
@@ -879,7 +883,7 @@ def _is_impossible(constraints: Sequence[Linear]) -> bool:
 
 
 def _list_disjuncts(condition: s.Expr) -> list[s.Expr]:
-    """List conditions without alternatives, of which exactly one holds if the condition does."""
+    """List conditions without alternatives; exactly one holds if the condition does."""
     match condition:
         case s.Unary(op="not", operand=operand) if not isinstance(negate_condition(operand), s.Unary):
             return _list_disjuncts(negate_condition(operand))

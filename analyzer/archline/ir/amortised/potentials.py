@@ -47,7 +47,7 @@ Invariants = Mapping[str, tuple[Linear, ...]]
 
 @record(eq=False)
 class StoreProof:
-    """Proofs that a write to an array keeps its facts: one for each, or one that no run comes to the write."""
+    """Proofs that a write to an array keeps its facts: one for each, or one that no run reaches the write."""
 
     kept: tuple[Proof | None, ...]
     refuted: Proof | None = None
@@ -163,8 +163,8 @@ def _prove_stores(system: TransitionSystem, invariants: Invariants, whole: IsWho
             yield None
             continue
         prover = Prover(_store_constraints(system, store, invariants), whole)
-        kept = tuple(map(prover.prove, store.needed))
-        yield StoreProof(kept, prover.refute() if None in kept else None)
+        proofs = tuple(map(prover.prove, store.needed))
+        yield StoreProof(proofs, prover.refute() if None in proofs else None)
 
 
 def check_refuted(system: TransitionSystem, invariants: Invariants, whole: IsWhole) -> bool:
@@ -326,12 +326,12 @@ def _compare_multiplied(
 
 def prove_induction(system: TransitionSystem, invariants: Invariants, whole: IsWhole) -> Induction | None:
     """Return the proofs that every path keeps the invariants; None if one is missing."""
-    kept: list[tuple[Proof, ...]] = []
+    proofs: list[tuple[Proof, ...]] = []
     for transition in system.transitions:
         prover = Prover(path_constraints(system, transition, invariants), whole)
         claims = (substitute_form(form, transition.update) for form in invariants.get(transition.target, ()))
-        kept.append(tuple(proof for proof in map(prover.prove, claims) if proof is not None))
-    induction = Induction(system, invariants, tuple(kept), tuple(_prove_stores(system, invariants, whole)))
+        proofs.append(tuple(proof for proof in map(prover.prove, claims) if proof is not None))
+    induction = Induction(system, invariants, tuple(proofs), tuple(_prove_stores(system, invariants, whole)))
     return induction if induction.check(whole) else None
 
 
@@ -394,7 +394,7 @@ def move_to_feasible(system: TransitionSystem, point: Mapping[Column, float]) ->
     Elsewhere no bound is the sharpest: what the facts say is less than 0 could be added any number of times.
     """
     starts = [path.constraints for path in system.transitions if path.source == START]
-    known = [form for form in starts[0] if all(form in others for others in starts)] if starts else []
+    known = [form for form in starts[0] if all(form in forms for forms in starts)] if starts else []
     forms = (*system.facts, *known)
     columns = list(dict.fromkeys(column for form in (point, *forms) for column in form if column != UNIT))
     entries: list[tuple[int, int, float]] = []

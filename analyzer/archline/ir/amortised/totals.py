@@ -52,8 +52,8 @@ TRIED_SIZES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 31, 100)
 class TotalBounds:
     """Bounds of the iterations of loops in a whole call: of each loop, and of all together, with their certificates.
 
-    `held` are forms that are nonnegative at the start of each iteration of a loop, `facts` those that all writes to an
-    array keep; `inductions` prove them. `reasons` say why loops have no bound.
+    `held` are forms that are nonnegative at the start of each iteration of a loop; all writes to an array keep its
+    `facts`; `inductions` prove both. `reasons` say why loops have no bound.
     """
 
     loops: Mapping[s.Loop | s.While, KnownAmount]
@@ -98,16 +98,16 @@ def _bound_in_body(
     totals: dict[s.Loop | s.While, KnownAmount] = {}
     for loop in loops:
         amounts = [derived.loops.get(copy) for copy in copies if origins.get(copy, copy) is loop]
-        known = [amount for amount in amounts if amount is not None]
-        if known and len(known) == len(amounts):
+        bounded = [amount for amount in amounts if amount is not None]
+        if bounded and len(bounded) == len(amounts):
             totals[loop] = KnownAmount(
-                sum((amount.lower for amount in known), ZERO), sum((amount.upper for amount in known), ZERO)
+                sum((amount.lower for amount in bounded), ZERO), sum((amount.upper for amount in bounded), ZERO)
             )
     reasons = {origins.get(copy, copy): reason for copy, reason in derived.reasons.items()}
     return replace(derived, loops=totals, reasons=reasons)
 
 
-def _attempt(derive: Callable[[], TotalBounds], loops: Iterable[s.Loop | s.While]) -> TotalBounds:
+def _try_derivation(derive: Callable[[], TotalBounds], loops: Iterable[s.Loop | s.While]) -> TotalBounds:
     """Derive bounds on the iterations of some loops; if that fails, there are none, for a reason."""
     try:
         return derive()
@@ -129,13 +129,13 @@ def _bound_in_block(
 
     `known` are forms that are nonnegative where it begins.
     """
-    derived = _attempt(lambda: _bound_by_potentials(body, scope, integers, loops, known), loops)
+    derived = _try_derivation(lambda: _bound_by_potentials(body, scope, integers, loops, known), loops)
     amounts, reasons = dict(derived.loops), dict(derived.reasons)
     # Facts that are not proved here are not to be used inside.
     integers = integers if integers.proved else replace(integers, facts=derived.facts, proved=True)
     outermost = [outer for outer, _, _ in _iterate_outer_loops(body, scope)]
     if doubled := tuple(loop for loop in loops if loop in outermost and _may_shrink_in_two(loop, amounts.get(loop))):
-        twice = _attempt(lambda: _bound_by_potentials(body, scope, integers, doubled, known, doubled), doubled)
+        twice = _try_derivation(lambda: _bound_by_potentials(body, scope, integers, doubled, known, doubled), doubled)
         amounts |= {
             loop: amount for loop, amount in twice.loops.items() if loop not in amounts or _is_logarithmic(amount)
         }
@@ -159,7 +159,7 @@ def _bound_in_block(
             ) -> TotalBounds:
                 return _bound_in_loop(outer, certain, around, integers, inside, amounts, held)
 
-            nested = _attempt(bound_inside, inside)
+            nested = _try_derivation(bound_inside, inside)
             amounts.update(nested.loops)
             reasons.update(nested.reasons)
             balances += nested.balances
@@ -366,7 +366,7 @@ def _explain_missing_bound(induction: Induction, loop: s.Loop | s.While) -> str:
 
 
 def _find_held_forms(induction: Induction) -> Mapping[s.Loop | s.While, tuple[Linear, ...]]:
-    """Map loops to the invariants of all nodes of their bodies, and to what is known of sizes."""
+    """Map loops to the invariants of all nodes of their bodies, and to facts about sizes."""
     held: dict[s.Loop | s.While, list[Linear]] = {}
     for node, loop in induction.system.loops.items():
         forms = induction.invariants.get(node, ())

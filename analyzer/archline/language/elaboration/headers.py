@@ -119,7 +119,7 @@ def _bound_by_ends(algorithm: s.Algorithm) -> s.Algorithm:
     for test, rest in _iterate_ends(algorithm.body, algorithm.name):
         for parameter, end in ((test.left, test.right), (test.right, test.left)):
             place = next((k for k, x in enumerate(algorithm.parameters) if _is_counter(x, parameter)), None)
-            if place is None or not _stays(algorithm, end) or not _is_certain_to_call(rest, algorithm.name):
+            if place is None or not _keeps_value(algorithm, end) or not _is_certain_to_call(rest, algorithm.name):
                 continue
             steps = {
                 _read_step(value, algorithm.parameters[place].name) for value in _list_passed_values(algorithm, place)
@@ -154,7 +154,7 @@ def _read_step(value: s.Expr, name: str) -> int | None:
             return None
 
 
-def _stays(algorithm: s.Algorithm, end: s.Expr) -> bool:
+def _keeps_value(algorithm: s.Algorithm, end: s.Expr) -> bool:
     """Test whether an expression in the parameters has the same value in all calls of an algorithm by itself."""
     names = s.find_names(end)
     defined = frozenset[str]()
@@ -172,26 +172,26 @@ def _iterate_ends(body: tuple[s.Stmt, ...], function: str) -> Iterator[tuple[s.B
     for place, statement in enumerate(body):
         after = body[place + 1 :]
         if isinstance(statement, s.If):
-            (first, *later), calls = statement.branches, _calls(statement.branches[0].body, function)
+            (first, *later), calls = statement.branches, _has_call(statement.branches[0].body, function)
             rest: tuple[s.Stmt, ...] = (replace(statement, branches=tuple(later)),) if later else ()
             if later and later[0].condition is None:
                 rest = later[0].body
             match first.condition:
-                case s.Binary(op="==") as test if not calls and (_leaves((first,)) or not _calls(after, function)):
+                case s.Binary(op="==") as test if not calls and (_has_exit((first,)) or not _has_call(after, function)):
                     yield test, (*rest, *after)
-                case s.Binary(op="!=") as test if calls and not _calls((*rest, *after), function):
+                case s.Binary(op="!=") as test if calls and not _has_call((*rest, *after), function):
                     yield test, first.body
                 case _:
                     pass
-        if _leaves((statement,)) or _calls((statement,), function):
+        if _has_exit((statement,)) or _has_call((statement,), function):
             return
 
 
-def _calls(nodes: tuple[Any, ...], function: str) -> bool:
+def _has_call(nodes: tuple[Any, ...], function: str) -> bool:
     return any(call.function == function for call in s.find_nodes(nodes, s.Call))
 
 
-def _leaves(nodes: tuple[Any, ...]) -> bool:
+def _has_exit(nodes: tuple[Any, ...]) -> bool:
     return any(s.find_nodes(nodes, s.Return, s.Exit))
 
 
@@ -201,10 +201,10 @@ def _is_certain_to_call(body: tuple[s.Stmt, ...], function: str) -> bool:
         if isinstance(statement, s.If) and statement.branches[-1].condition is None:
             if all(_is_certain_to_call(branch.body, function) for branch in statement.branches):
                 return True
-        elif isinstance(statement, s.Simple) and _calls((statement,), function):
+        elif isinstance(statement, s.Simple) and _has_call((statement,), function):
             # The right side of `and` or `or` need not be evaluated.
             return not any(node.op in ("and", "or") for node in s.find_nodes(statement, s.Binary))
-        if _leaves((statement,)):
+        if _has_exit((statement,)):
             return False
     return False
 

@@ -30,13 +30,13 @@ def _round_block(block: tuple[Any, ...], environment: Environment, nonnegative: 
     """Rewrite a block; `nonnegative` are the sizes and variables of loops that are never negative."""
     statements: list[Any] = []
     for statement in block:
-        inside, known = environment.enter_body(statement), nonnegative
+        inside, signed = environment.enter_body(statement), nonnegative
         if isinstance(statement, s.Loop):
             least = statement.hi if statement.down else statement.lo
-            known = nonnegative - {statement.variable}
-            known |= {statement.variable} if _is_nonnegative(least, nonnegative) else frozenset()
+            signed = nonnegative - {statement.variable}
+            signed |= {statement.variable} if _is_nonnegative(least, nonnegative) else frozenset()
         changed = replace_blocks(
-            statement, lambda inner, inside=inside, known=known: _round_block(inner, inside, known)
+            statement, lambda inner, inside=inside, signed=signed: _round_block(inner, inside, signed)
         )
         statements.append(_round_header(changed, environment, nonnegative))
         environment = environment.add_declared(statement)

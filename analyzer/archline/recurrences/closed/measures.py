@@ -86,7 +86,7 @@ def bound_by_halves(function: SizeFunction, foreign: ForeignBounds) -> Induction
 def _is_halved(function: SizeFunction, name: str, first: Transition, second: Transition) -> bool:
     """Test whether a size is at most half as large after two calls, those of two steps.
 
-    A remainder of x by y is at most (x - 1)/2 for 0 < y <= x, as it is less than y, and at most x - y.
+    A remainder of x by y is at most (x - 1)/2 for 0 < y <= x, being less than y, and at most x - y.
     """
     arguments = dict(zip(function.parameters, first.calls[0][1].arguments, strict=True))
     after = dict(zip(function.parameters, second.calls[0][1].arguments, strict=True))[name]

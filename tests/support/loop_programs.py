@@ -98,9 +98,10 @@ def amortised_program_from_seed(seed: int) -> LoopProgram:
     head = source.choice(outer)
     moves = ["i += 1", "i += 1", "i = min(i + 2, n)", "i = max(i, j) + 1", "i = i + 1 + i//2", "i += 1"]
     lines = [f"i: int = {source.choice(['0', '0', '1'])}", "j: int = 0", "x: int = 0", "s: int = 0", "g: int = m"]
-    body = ["tick"]
-    for number in range(1 + source.randrange(0, 2)):
-        body += _amortised_step(source, number)
+    lines += [f"{name}: int = 0" for name in ("lo", "hi", "p", "q", "r")]
+    body = ["tick", *_amortised_step(source)]
+    for _ in range(source.randrange(0, 2)):
+        body += _amortised_step(source)
     if head.startswith("while"):
         move = [source.choice(moves), *(["s += i"] if "s <" in head else []), *(["j += 1"] if "or j" in head else [])]
         body = [*move, *body] if source.random() < 0.4 else [*body, *move]
@@ -111,11 +112,8 @@ def amortised_program_from_seed(seed: int) -> LoopProgram:
     return make_program(lines)
 
 
-def _amortised_step(source: random.Random, number: int) -> list[str]:
-    """Return lines that add to a register and perhaps take from it in a loop, or a loop that shrinks by factors.
-
-    `number` tells its own registers from those of other steps.
-    """
+def _amortised_step(source: random.Random) -> list[str]:
+    """Return lines that add to a register and perhaps take from it in a loop, or a loop that shrinks by factors."""
     step = source.random()
     if step < 0.6:
         name, test, move = source.choice(
@@ -133,20 +131,12 @@ def _amortised_step(source: random.Random, number: int) -> list[str]:
         added = source.choice(["x += 1", "x += 2", "x = max(x - 1, 0)", "x += 1"])
         lines = [added, *lines] if source.random() < 0.6 else [*lines, added]
     elif step < 0.8:
-        lo, hi = f"lo{number}", f"hi{number}"
-        lines = [f"{lo}: int = 0", f"{hi}: int = {source.choice(['n', 'x', 'i', 'j + m'])}", f"while {lo} < {hi}:"]
-        halves = ["tick", "if draw < 0.5:", f"{INDENT}{lo} = ({lo} + {hi})//2 + 1", "else:"]
-        halves += [f"{INDENT}{hi} = ({lo} + {hi})//2"]
+        lines = ["lo = 0", f"hi = {source.choice(['n', 'x', 'i', 'j + m'])}", "while lo < hi:"]
+        halves = ["tick", "if draw < 0.5:", f"{INDENT}lo = (lo + hi)//2 + 1", "else:", f"{INDENT}hi = (lo + hi)//2"]
         lines += [INDENT + line for line in halves]
     else:
-        p, q, r = f"p{number}", f"q{number}", f"r{number}"
-        lines = [
-            f"{p}: int = n",
-            f"{q}: int = {source.choice(['m', 'g', 'n + m'])}",
-            f"{r}: int = 0",
-            f"while {q} > 0:",
-        ]
-        lines += [f"{INDENT}{line}" for line in ("tick", f"{r} = {p} % {q}", f"{p} = {q}", f"{q} = {r}")]
+        lines = ["p = n", f"q = {source.choice(['m', 'g', 'n + m'])}", "while q > 0:"]
+        lines += [f"{INDENT}{line}" for line in ("tick", "r = p % q", "p = q", "q = r")]
     if source.random() < 0.3:
         lines = [f"if {source.choice(['draw < 0.6', 'i % 2 == 0', 'x < 5'])}:", *(INDENT + line for line in lines)]
     if source.random() < 0.15:

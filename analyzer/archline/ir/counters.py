@@ -175,9 +175,18 @@ def _iterate_certain_statements(block: Sequence[s.Stmt]) -> Iterator[s.Stmt]:
         match statement:
             case s.If(branches=(s.Branch(condition=s.Reached(), body=body),)):
                 yield from _iterate_certain_statements(body)
+            case s.If(branches=(*others, s.Branch(condition=None, body=body))) if all(
+                _leaves_loop(branch.body) for branch in others
+            ):
+                yield from _iterate_certain_statements(body)
             case _:
                 # What stands in branches and in inner loops is not looked at.
                 yield statement
+
+
+def _leaves_loop(block: Sequence[s.Stmt]) -> bool:
+    """Test whether a block ends with `break` or `return`."""
+    return bool(block) and isinstance(block[-1], s.Exit) and block[-1].kind != "continue"
 
 
 def _read_move(name: str, statement: s.Simple) -> _Move | None:

@@ -201,18 +201,30 @@ def find_invariants(system: TransitionSystem, whole: IsWhole) -> tuple[Transitio
     system = _drop_infeasible(system, {}, whole)
     candidates = tuple(_list_candidates(system))[:MAX_CANDIDATES]
     invariants: dict[str, tuple[Linear, ...]] = {}
+    # For each path and each form that it keeps: the invariants of its source that the proof uses.
+    uses: dict[tuple[int, int], frozenset[int]] = {}
     changed = {START}
     while changed:
         sources, changed = changed, set()
-        for transition in system.transitions:
+        for place, transition in enumerate(system.transitions):
             target = transition.target
             if transition.source not in sources or (target in invariants and not invariants[target]):
                 continue
             prover = Prover(path_constraints(system, transition, invariants), whole)
             claims = invariants.get(target, candidates if target != END else ())
-            proved = tuple(
-                form for form in claims if prover.prove(substitute_form(form, transition.update)) is not None
-            )
+            held = list(map(id, invariants.get(transition.source, ())))
+            first = len(prover.constraints) - len(held)
+            proved: tuple[Linear, ...] = ()
+            for form in claims:
+                used = uses.get((place, id(form)))
+                if used is None or not used <= set(held):
+                    proof = prover.prove(substitute_form(form, transition.update))
+                    if proof is None:
+                        continue
+                    uses[place, id(form)] = frozenset(
+                        held[index - first] for index in proof.multipliers if index >= first
+                    )
+                proved = (*proved, form)
             # Where constraints contradict each other, all forms hold.
             if (target not in invariants or len(proved) < len(claims)) and prover.refute() is None:
                 invariants[target] = proved

@@ -67,6 +67,7 @@ class TotalBounds:
 
 NO_BOUNDS = TotalBounds({}, None, ())
 OUT_OF_EFFORT = "the effort to derive a bound was used up"
+UNPROVED = "a proof of what holds in its iterations was not found"
 TOO_MANY_PATHS = "its algorithm has more paths than are followed"
 
 
@@ -299,7 +300,9 @@ def _bound_by_potentials(
     )
     extended = extend_by_logarithms(system, invariants, _is_whole) if scaled else None
     induction = prove_induction(system, invariants, _is_whole)
-    assert induction is not None
+    if induction is None:
+        # In floating point a proof may not be found again.
+        return replace(NO_BOUNDS, reasons=dict.fromkeys(loops, UNPROVED))
     systems: list[tuple[Induction, Logarithms | None]] = [(induction, None)]
     if extended is not None:
         with_logarithms, logarithms = extended

@@ -96,6 +96,7 @@ def _bound_in_body(
         integers = find_integers(algorithm, body)
         integers = replace(integers, facts=list_candidates(algorithm, body, integers), proved=False)
         derived = _bound_in_block(body, scope, integers, copies)
+        derived = replace(derived, loops={**derived.loops, **_find_smaller_sums(body, scope, derived.loops)})
     totals: dict[s.Loop | s.While, KnownAmount] = {}
     for loop in loops:
         amounts = [derived.loops.get(copy) for copy in copies if origins.get(copy, copy) is loop]
@@ -106,6 +107,36 @@ def _bound_in_body(
             )
     reasons = {origins.get(copy, copy): reason for copy, reason in derived.reasons.items()}
     return replace(derived, loops=totals, reasons=reasons)
+
+
+def _find_smaller_sums(
+    body: Sequence[s.Stmt], scope: Scope, loops: Mapping[s.Loop | s.While, KnownAmount]
+) -> dict[s.Loop | s.While, KnownAmount]:
+    """Return the sums of what counters bound in each execution, for the loops of which these are less than in `loops`.
+
+    An inner loop from i that doubles up to n has log2(n/i) iterations, in all at most 2*n.
+    """
+    smaller: dict[s.Loop | s.While, KnownAmount] = {}
+    with suppress(OutOfBudgetError, TooComplexError):
+        for loop, upper in _iterate_sums_of_counts(body, scope):
+            if loop in loops and _is_logarithmic(loops[loop]):
+                sizes = dict.fromkeys(upper.names | loops[loop].upper.names, LARGE_SIZE)
+                with suppress(OverflowError, EvaluationError):
+                    if evaluate(upper, sizes) < evaluate(loops[loop].upper, sizes):
+                        smaller[loop] = KnownAmount(loops[loop].lower, upper)
+    return smaller
+
+
+def _iterate_sums_of_counts(body: Sequence[s.Stmt], scope: Scope) -> Iterator[tuple[s.While, Poly]]:
+    """Yield the loops in a block, inside loops with ranges, with the sums of what their counters bound."""
+    for outer, _, around in _iterate_outer_loops(body, scope):
+        if isinstance(outer, s.While) and (counted := count_while(outer, around)) is not None:
+            yield outer, counted.range.trips
+        range_, inner, _ = _enter_loop(outer, around)
+        if range_ is not None:
+            for loop, upper in _iterate_sums_of_counts(outer.body, inner):
+                if isinstance(total := range_.sum(exact_amount(upper)), KnownAmount):
+                    yield loop, scope.facts.simplify(total.upper)
 
 
 def _try_derivation(derive: Callable[[], TotalBounds], loops: Iterable[s.Loop | s.While]) -> TotalBounds:

@@ -393,7 +393,7 @@ def test_the_command_fails_if_a_certificate_is_rejected(monkeypatch: pytest.Monk
 
 def test_a_certificate_of_another_question(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = order_texts("n", "n^2")
-    monkeypatch.setattr("archline.api.growth.is_O", lambda f, g, domain: answer)
+    monkeypatch.setattr("archline.api.growth.is_O", lambda f, g, domain, eventually: answer)
     ran = cli("order", "n", "n^3", "--verify")
     assert ran.code == 1
     assert "the certificate answers a different question" in ran.out

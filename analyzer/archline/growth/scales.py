@@ -32,7 +32,7 @@ FUNCTIONS_READ = frozenset(("max", "min", "sqrt", "rsqrt", "log2", "log", "abs",
 
 
 @record(slots=True)
-class Atom:
+class IteratedLogarithm:
     """The logarithm of n, iterated `level` times; if `slow`, that of log_star(n)."""
 
     slow: bool
@@ -46,10 +46,10 @@ class Exponential:
     exponent: tuple[tuple[Scale, Constant], ...]
 
 
-Scale: TypeAlias = Atom | Exponential
+Scale: TypeAlias = IteratedLogarithm | Exponential
 Terms: TypeAlias = tuple[tuple[Scale, Constant], ...]
 UNIT = Exponential(())
-SIZE = Atom(slow=False, level=0)
+SIZE = IteratedLogarithm(slow=False, level=0)
 
 
 @record(slots=True)
@@ -67,14 +67,18 @@ class Value:
 
 def _take_logarithm(scale: Scale) -> Terms:
     """Return the logarithm of a scale."""
-    return scale.exponent if isinstance(scale, Exponential) else ((Atom(scale.slow, scale.level + 1), ONE_CONSTANT),)
+    return (
+        scale.exponent
+        if isinstance(scale, Exponential)
+        else ((IteratedLogarithm(scale.slow, scale.level + 1), ONE_CONSTANT),)
+    )
 
 
 def _make_exponential(exponent: Terms) -> Scale:
     """Return 2^E: an atom where E is the logarithm of one."""
     match exponent:
-        case ((Atom(slow=slow, level=level), factor),) if level and factor == ONE_CONSTANT:
-            return Atom(slow, level - 1)
+        case ((IteratedLogarithm(slow=slow, level=level), factor),) if level and factor == ONE_CONSTANT:
+            return IteratedLogarithm(slow, level - 1)
         case _:
             return Exponential(exponent)
 
@@ -84,7 +88,7 @@ def compare_scales(left: Scale, right: Scale) -> int:
     """Return 1 if the left scale grows faster, -1 if the right does, 0 if they are equal. Raises OutOfReachError."""
     if left == right:
         return 0
-    if isinstance(left, Atom) and isinstance(right, Atom):
+    if isinstance(left, IteratedLogarithm) and isinstance(right, IteratedLogarithm):
         return 1 if (left.slow, left.level) < (right.slow, right.level) else -1
     gap = _merge_terms([*_take_logarithm(left), *((scale, -factor) for scale, factor in _take_logarithm(right))])
     return gap[0][1].sign() if gap else 0
@@ -258,15 +262,17 @@ def _take_factorial_logarithm(value: Value) -> Value:
 def _iterate_logarithm(value: Value) -> Value:
     """Return log_star of a value: exact for an iterated logarithm of the size, else up to a constant."""
     leading = _find_leading_scale(value)
-    exact = isinstance(leading, Atom) and value == _make_value([(leading, ONE_CONSTANT)])
-    below = Constant.of(-leading.level if isinstance(leading, Atom) else 0)
+    exact = isinstance(leading, IteratedLogarithm) and value == _make_value([(leading, ONE_CONSTANT)])
+    below = Constant.of(-leading.level if isinstance(leading, IteratedLogarithm) else 0)
     while isinstance(leading, Exponential):
         if not leading.exponent or compare_scales(leading, UNIT) < 0:
             raise OutOfReachError("`log_star` of what does not grow")
         leading = leading.exponent[0][0]
     if leading.slow:
         raise OutOfReachError("`log_star` of `log_star`")
-    return _make_value([(Atom(slow=True, level=0), ONE_CONSTANT), (UNIT, below)], [] if exact else [(UNIT, 0)])
+    return _make_value(
+        [(IteratedLogarithm(slow=True, level=0), ONE_CONSTANT), (UNIT, below)], [] if exact else [(UNIT, 0)]
+    )
 
 
 class ScaleReader:
@@ -418,13 +424,13 @@ def format_value(value: Value, size: str) -> str:
 
 
 def _build_tree(scale: Scale, size: str) -> s.Expr:
-    if isinstance(scale, Atom):
+    if isinstance(scale, IteratedLogarithm):
         whole: s.Expr = b.call("log_star", b.name(size)) if scale.slow else b.name(size)
         return reduce(lambda inner, _: b.call("log2", inner), range(scale.level), whole)
     factors = []
     for part, factor in scale.exponent:
-        if isinstance(part, Atom) and part.level:
-            factors.append(b.power(_build_tree(Atom(part.slow, part.level - 1), size), factor.tree))
+        if isinstance(part, IteratedLogarithm) and part.level:
+            factors.append(b.power(_build_tree(IteratedLogarithm(part.slow, part.level - 1), size), factor.tree))
         else:
             exponent = _build_tree(part, size)
             exponent = exponent if factor == ONE_CONSTANT else b.product([factor.tree, exponent])

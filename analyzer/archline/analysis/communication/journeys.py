@@ -119,6 +119,7 @@ class _Guide:
                     inside = position_in_callee(self.module, call, callee, along, place)
                     return _prepend_costs(before, self.follow_chain(callee.body, inside))
                 case _:
+                    # A chain is a loop, or a call of an algorithm with one.
                     return None
             place = after
         return None
@@ -184,6 +185,7 @@ class _Guide:
                 inner = self._follow_iteration(body, sender.assuming(condition), receiver.assuming(condition))
                 return None if inner is None else self._test_costs(branch, sender).then(inner)
             case _:
+                # A message is not followed through other statements.
                 return None
 
     def _sends_on(self, exchange: s.Communicate, place: Position) -> bool:

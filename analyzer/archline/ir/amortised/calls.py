@@ -77,6 +77,7 @@ class _Builder:
             case s.Invoke(call=call, spawned=False, along=(), outputs=outputs):
                 yield from self._replace_call(statement, call, outputs, callers)
             case _:
+                # No other statement has a call with a loop.
                 yield self._rewrite_statement(statement, callers)
 
     def _find_call_with_loop(self, expr: s.Expr | None) -> s.Call | None:
@@ -261,6 +262,7 @@ class _Builder:
                     case s.Return(value=value):
                         return self._evaluate(value, values, names, (*callers, target))
                     case _:
+                        # The value behind any other statement is not known.
                         break
         self._leave_call(target)
         return None

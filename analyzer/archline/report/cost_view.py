@@ -213,7 +213,7 @@ class CostView:
 
     @property
     def meanings(self) -> tuple[str, ...]:
-        """What the sequences are that the costs are written with, where their names do not say so."""
+        """The definitions of the sequences in the costs whose names do not define them."""
         ends = [end for row in self.rows for end in (row.lower, row.upper) if end is not None]
         names = {atom.name for end in ends for atom in end.atoms_within() if isinstance(atom, a.Sequence)}
         return tuple(MEANINGS[name] for name in sorted(names & MEANINGS.keys())) if self.at is None else ()

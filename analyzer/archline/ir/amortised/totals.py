@@ -112,7 +112,7 @@ def _bound_in_body(
 def _find_smaller_sums(
     body: Sequence[s.Stmt], scope: Scope, loops: Mapping[s.Loop | s.While, KnownAmount]
 ) -> dict[s.Loop | s.While, KnownAmount]:
-    """Return the sums of what counters bound in each execution, for the loops of which these are less than in `loops`.
+    """Return sums of the bounds by counters on each execution of a loop, where they are less than those in `loops`.
 
     An inner loop from i that doubles up to n has log2(n/i) iterations, in all at most 2*n.
     """
@@ -128,7 +128,7 @@ def _find_smaller_sums(
 
 
 def _iterate_sums_of_counts(body: Sequence[s.Stmt], scope: Scope) -> Iterator[tuple[s.While, Poly]]:
-    """Yield the loops in a block, inside loops with ranges, with the sums of what their counters bound."""
+    """Yield the loops in a block, inside loops with ranges, with the sums of their bounds by counters."""
     for outer, _, around in _iterate_outer_loops(body, scope):
         if isinstance(outer, s.While) and (counted := count_while(outer, around)) is not None:
             yield outer, counted.range.trips

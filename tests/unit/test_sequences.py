@@ -225,6 +225,7 @@ GROWTHS: dict[str, tuple[str, str]] = {
         "O(n*log2(n)), Omega(n) where n >= 2",
     ),
     "local j: int = n\nwhile j > 0:\n    j //= 3\n    x[0] += 1.0": ("exact", "Theta(log2(n))"),
+    "for i in 1..n + 1:\n    if n % i == 0:\n        x[0] += 1.0": ("exact", "O(n)"),
 }
 
 

@@ -5,6 +5,7 @@ These bound the forms within constant factors, without differences, rounding or 
 
 from __future__ import annotations
 
+from itertools import permutations
 from math import prod
 from typing import cast
 
@@ -56,6 +57,7 @@ def _relax_sequences(value: Poly, upper: bool, facts: Facts) -> Poly:
 
     For e >= 1, arrangements(e) is from 2*e! to 3*e!, and fibonacci(e + 1) from fibonacci(e) to 2*fibonacci(e).
     """
+    value = relax_differences(value, upper, facts)
     value = replace_atoms_by_bounds(value, _find_plain_sequence, facts, upper) or value
     for atom in [atom for atom in value.atoms() if isinstance(atom, a.Sequence) and atom.name in SEQUENCE_RATIOS]:
         name, shift, most = SEQUENCE_RATIOS[atom.name]
@@ -77,6 +79,25 @@ def _relax_sequences(value: Poly, upper: bool, facts: Facts) -> Poly:
         if alone and coefficient > -less:
             # A term of a sequence is at least 1: c*s - d >= (c - d)*s.
             return value - less + Poly({monomial: less})
+    return value
+
+
+def relax_differences(value: Poly, upper: bool, facts: Facts) -> Poly:
+    """Bound sums of quotients of e that are subtracted from those of e + d: by 0 and d for each term."""
+    sums = [atom for atom in value.atoms() if isinstance(atom, a.Sequence) and atom.name == "quotient_sum"]
+    for larger, smaller in permutations(sums, 2):
+        last, difference = larger.parts[1], larger.argument - smaller.argument
+        factor = value.coefficients(smaller).get(1)
+        linear = value.degree(smaller) == value.degree(larger) == 1
+        # No quotient of e by a number above e is counted.
+        alike = smaller.parts[1] in (last, facts.minimum(last, smaller.argument))
+        constant = difference.is_constant and difference.constant_term > 0 and alike
+        if not linear or not constant or factor is None or not factor.is_constant or not facts.nonnegative(last):
+            continue
+        value = value - factor * (Poly.of_atom(smaller) - Poly.of_atom(larger))
+        # What is left of the term is its factor times the difference, with the opposite sign.
+        if (factor.constant_term < 0) == upper:
+            value = value - factor * difference * last
     return value
 
 

@@ -22,7 +22,7 @@ from archline.analysis.sampling import list_assumed_facts
 from archline.cost_growth import cases as growth_cases
 from archline.cost_growth import growth_of_recursion
 from archline.cost_growth.any_schedule import find_any_schedule_growth
-from archline.cost_growth.forms import drop_conditions, relax_block_floors
+from archline.cost_growth.forms import drop_conditions, relax_block_floors, relax_differences
 from archline.cost_growth.pieces import (
     build_growth_pieces,
     express_cost_over_range,
@@ -406,7 +406,10 @@ def _iterate_searches(
         return
     with suppress(ArchlineError):
         for blocks in (True, False):
-            bounds = _list_bounds_by_piece(_simplify_bounds(cost, declared, blocks))
+            bounds = [
+                (relax_differences(lower, False, declared), relax_differences(upper, True, declared))
+                for lower, upper in _list_bounds_by_piece(_simplify_bounds(cost, declared, blocks))
+            ]
             yield _GrowthSearch(bounds, sizes, facts, build_growth_pieces(costs, cost, facts, declared, blocks))
         if cost.exact and all(piece.is_split_by_sizes for piece in cost.by_case):
             for cases in iterate_growth_pieces_by_cases(costs, cost, facts, declared):

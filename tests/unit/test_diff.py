@@ -9,6 +9,7 @@ import re
 import subprocess
 from fractions import Fraction
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -592,3 +593,27 @@ def test_costs_that_are_not_decided_have_values_at_the_iterations_asked_for(tmp_
     ran = cli("diff", str(old), str(new), "--at", "n=100,T=30")
     assert "flops   not decided: 3000 -> 6000 at n=100,T=30,old.T=30" in ran.out
     assert " at n=" not in cli("diff", str(old), str(new)).out
+
+
+EARLY = {
+    "search": ("for i in range(n):\n    if A[i] == x:\n        return i\nreturn -1", "range(n)", "range(n - 1)"),
+    "halves": (
+        "low = 0\nhigh = n - 1\nwhile low <= high:\n    mid = (low + high)//2\n    if A[mid] == x:\n        return mid\n"
+        "    if A[mid] < x:\n        low = mid + 1\n    else:\n        high = mid - 1\nreturn -1",
+        "low = mid + 1",
+        "low = low + 1",
+    ),
+    "left": ("s: int = 0\nfor i in 0..n:\n    if A[i] == x:\n        break\n    s += 1\nreturn s", "s += 1", "s += A[i]*x"),
+}
+
+
+@pytest.mark.parametrize("name", EARLY)
+def test_algorithms_with_exits_are_compared(name: str, tmp_path: Path) -> None:
+    body, old, new = EARLY[name]
+    text = "def f(A: int[n], x: int):\n" + indent(body, "    ") + "\n"
+    (tmp_path / "a.algo").write_text(text)
+    (tmp_path / "b.algo").write_text(text.replace(old, new))
+    assert cli("diff", str(tmp_path / "a.algo"), str(tmp_path / "a.algo")).out == "4 costs are the same\n"
+    ran = cli("diff", str(tmp_path / "a.algo"), str(tmp_path / "b.algo"))
+    assert ran.code in (0, 1)
+    assert "b.algo::f\n" in ran.out

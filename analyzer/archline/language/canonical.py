@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import count
 
 from archline.expr.text import format_expression
+from archline.expr.tree import Node, rewrite_tree
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable, iterate_callees
 from archline.language.format_statements import format_type, iterate_logical_lines
@@ -264,9 +265,24 @@ def _make_name_generator(texts: set[str]) -> NewName:
     return make_name
 
 
+def _write_exits(algorithm: s.Algorithm) -> s.Algorithm:
+    """Return an algorithm with its exits as a program has them: a value behind each `return`, and code behind exits."""
+
+    def change_node(node: Node) -> Node | tuple[Node, ...] | None:
+        match node, algorithm.body[-1]:
+            case s.If(branches=(s.Branch(condition=s.Reached(), body=body),)), _:
+                return tuple(rewrite_tree(body, change_node))
+            case s.Exit(kind="return", span=span), s.Return(value=s.Name() as register):
+                return s.Return(register, span=span)
+            case _:
+                return None
+
+    return replace(algorithm, body=rewrite_tree(algorithm.body, change_node))
+
+
 def _iterate_renamed_lines(item: s.Item, names: Mapping[str, str], new: NewName | None = None) -> Iterator[str]:
     """Yield the lines of an item with the names replaced; with `new`, variables get new names within their blocks."""
-    item = replace(item, doc=None, ensures=()) if isinstance(item, s.Algorithm) else item
+    item = replace(_write_exits(item), doc=None, ensures=()) if isinstance(item, s.Algorithm) else item
     # Words that are not names in some places keep their meaning.
     fixed = set(METRICS)
     for node in s.iterate_nodes(item):

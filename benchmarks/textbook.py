@@ -3,7 +3,7 @@
     python benchmarks/textbook.py                  # derive all rows and write the page
     python benchmarks/textbook.py --only sorting   # print the tables of the topics with this in their name
 
-A topic is a file examples/textbook/TOPIC.toml with a `title` and rows `[[algorithm]]`; its sketches are in TOPIC.algo
+A topic is a file textbook/TOPIC.toml with a `title` and rows `[[algorithm]]`; its sketches are in TOPIC.algo
 beside it. Keys of a row: `name`, `target` (an algorithm of TOPIC.algo, or FILE::NAME), `upper` (the literature's O of
 the worst case), `source` (sources.toml has the full names), and if they apply `lower` (the literature's Omega of the
 best case; without it `upper` may be loose), `metric` (work if not given), `where` (facts of the literature's
@@ -36,7 +36,7 @@ from archline.language.iterations import list_iterations
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.substitution import express_facts_in_sizes
 
-FOLDER = ROOT / "examples" / "textbook"
+FOLDER = ROOT / "textbook"
 SOURCES = FOLDER / "sources.toml"
 PAGE = ROOT / "docs" / "explanation" / "textbook.md"
 REQUIRED = ("name", "target", "upper", "source")
@@ -55,7 +55,7 @@ independent program checks. The verdicts are:
 - `in T`: the growth contains the number of iterations T of a loop, which archline leaves to the data; the loop is
   named. `the literature too` tells what that quantity is where the source's bound contains it as well.
 
-`python benchmarks/textbook.py` writes this page from [`examples/textbook`](../../examples/textbook). It fails if a
+`python benchmarks/textbook.py` writes this page from [`textbook`](../../textbook). It fails if a
 derived growth contradicts the literature.
 """
 

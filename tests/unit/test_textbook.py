@@ -1,4 +1,4 @@
-"""The rows of examples/textbook, the verdicts on them, the sketches in runs, and the page that has them all."""
+"""The rows of textbook, the verdicts on them, the sketches in runs, and the page that has them all."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_facts_of_the_statement_of_the_program_and_of_cases_count() -> None:
 
 
 def test_iterations_are_told_unless_the_literature_has_them_too() -> None:
-    free = derived(growth("n*T", "n*T"), loops=(("T", "examples/textbook/sorting.algo:3"),))
+    free = derived(growth("n*T", "n*T"), loops=(("T", "textbook/sorting.algo:3"),))
     told = judge(row("n^2"), free)
     assert (told.kind, "sorting.algo:3" in told.text) == ("in T", True)
     assert not told.shared

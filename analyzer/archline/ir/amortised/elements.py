@@ -71,6 +71,9 @@ def find_integers(algorithm: s.Algorithm, body: Sequence[s.Stmt]) -> Integers:
 
 def _holds_integers(type_: s.Type) -> bool:
     match type_:
+        case s.ArrayType(element="bool"):
+            # Its elements are 0 and 1.
+            return True
         case s.ScalarType(element=element) | s.ArrayType(element=element):
             return element in ("int", "char")
         case _:

@@ -245,7 +245,27 @@ def find_marks(body: Sequence[s.Stmt], integers: Integers) -> tuple[Mark, ...]:
             array, _, number = found
             if array in written and len(integers.arrays.get(array, ())) == 1:
                 marks[Mark(array, number)] = None
+    for element in _iterate_conditions(body):
+        if element.array in written and len(integers.arrays.get(element.array, ())) == 1:
+            marks[Mark(element.array, 0)] = None
     return tuple(marks)[:MAX_MARKS]
+
+
+def _iterate_conditions(body: Sequence[s.Stmt]) -> Iterator[s.Element]:
+    """Yield the elements of arrays of conditions that loops and branches test."""
+    waiting = [branch.condition for node in s.find_nodes(tuple(body), s.If) for branch in node.branches]
+    waiting += [node.condition for node in s.find_nodes(tuple(body), s.While)]
+    while waiting:
+        match waiting.pop():
+            case s.Element() as element:
+                yield element
+            case s.Unary(op="not", operand=operand):
+                waiting.append(operand)
+            case s.Binary(op="and" | "or", left=left, right=right):
+                waiting += [left, right]
+            case _:
+                # Comparisons have values that are no conditions.
+                pass
 
 
 def read_mark(condition: s.Binary) -> tuple[str, s.Expr, int] | None:

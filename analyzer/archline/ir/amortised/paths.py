@@ -822,6 +822,10 @@ class _Builder:
                 if len(joined) > MAX_ALTERNATIVES:
                     raise TooManyPathsError
                 return joined
+            case s.Element(array=array) if array in self._integers.arrays:
+                # An element of conditions is 0 or 1.
+                tested = s.Binary("!=", condition, s.Integer(0, span=condition.span), span=condition.span)
+                return self._read_condition(tested, holds, state)
             case s.Binary(op=op) if op in MIRRORED_OPERATORS:
                 compared = self._read_comparison(condition, holds, state)
                 distinct = self._read_distinct_subscripts(condition, holds, state)

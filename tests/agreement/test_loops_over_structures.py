@@ -436,6 +436,22 @@ def test_counts_of_runs_lie_in_bounds_over_the_whole_call(name: str) -> None:
 
 
 GRAPHS = {
+    "reachable": """
+use structures.queue
+use structures.graph
+
+algorithm reachable(G: graph[V, E], s: int, seen: inout bool[V]):
+    assume 0 <= s, s < V
+    local Q: queue[V + 1]
+    Q.push(s)
+    seen[s] = true
+    while not Q.empty():
+        u = Q.pop()
+        for v in G.neighbors(u):
+            if not seen[v]:
+                seen[v] = true
+                Q.push(v)
+""",
     "depth_first": """
 use structures.stack
 use structures.graph

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -25,6 +26,14 @@ from cli_support import cli
         (("n", "3*n", "--relation", "compare"), 0, "holds: n and 3*n have the same order"),
         (("n", "n^2", "--relation", "compare"), 0, "holds: n has a smaller order than n^2"),
         (("n^2", "n", "--relation", "compare"), 0, "holds: n^2 has a larger order than n"),
+        # A point where one side is 0 decides nothing about large sizes.
+        (
+            ("1 - 1/n", "ceil(n) - n + 1", "--relation", "compare"),
+            1,
+            "unknown: the order of 1 - 1/n and ceil(n) - n + 1",
+        ),
+        (("n*m", "n*m - m", "--relation", "compare"), 1, "unknown: the order of n*m and n*m - m"),
+        (("n^2", "n^2 - n", "--relation", "compare"), 0, "holds: n^2 and n^2 - n have the same order"),
         (("(n + 1)^m", "n", "--relation", "compare"), 1, "unknown: the order of (n + 1)^m and n"),
         (("n - m + 1", "n - m + 1", "--where", "n >= m"), 0, "holds: n - m + 1 is O(n - m + 1)"),
         (("2*n - 2*m", "m - n", "--where", "n >= m"), 1, "fails: 2*n - 2*m is not O(m - n)"),
@@ -114,3 +123,48 @@ def test_in_python() -> None:
     assert str(answer) == "holds: n*log2(n) is O(n^1.001)\n"
     with pytest.raises(ValueError, match="relation"):
         order("n", "n", relation="o")
+
+
+@pytest.mark.parametrize(
+    ("f", "g", "row"),
+    [
+        ("n^n", "n!", ["4", "256", "24", "10.6667"]),
+        ("n^2", "lg n", ["16", "256", "4", "64"]),
+        ("4^lg n", "n", ["16", "256", "16", "16"]),
+        ("fibonacci(n)", "n", ["16", "987", "16", "61.6875"]),
+        ("arrangements(n)", "n^2", ["4", "65", "16", "4.06250"]),
+    ],
+)
+def test_tables_have_the_values_of_the_expressions_as_asked(f: str, g: str, row: list[str]) -> None:
+    lines = [line.split() for line in cli("order", f, g).out.splitlines()]
+    assert row in lines
+    assert json.loads(cli("order", f, g, "--verify", "--format", "json").out).get("verified") is not False
+
+
+def test_rows_at_which_a_logarithm_vanishes_are_left_out() -> None:
+    shown = cli("order", "log2(n)*m", "1").out
+    assert "f/g" not in shown
+    assert "log2(w) is read as log2(2 + w)" in shown
+
+
+@pytest.mark.parametrize(
+    ("f", "g", "growth"),
+    [
+        ("2^n", "factorial(sqrt(n))", "2^T, up to factors of lower order"),
+        ("n^n", "n!", "2^(log2(exp(1))*T), up to factors of lower order"),
+        ("(2*n)^n", "n^n", "2^T"),
+        ("2^n", "n^100", "2^T/T^100"),
+    ],
+)
+def test_a_growth_of_which_a_leading_exponent_is_known_says_so(f: str, g: str, growth: str) -> None:
+    shown = " ".join(cli("order", f, g).out.split())
+    assert re.search(rf"grows like {re.escape(growth)} n f g f/g", shown)
+
+
+def test_a_table_has_the_first_expression_in_the_first_column() -> None:
+    rows = [line.split() for line in cli("order", "n", "n^2", "--relation", "compare").out.splitlines()]
+    assert ["n", "f", "g", "g/f"] in rows
+    assert ["16", "16", "256", "16"] in rows
+    rows = [line.split() for line in cli("order", "n^2", "n", "--relation", "compare").out.splitlines()]
+    assert ["n", "f", "g", "f/g"] in rows
+    assert ["16", "256", "16", "16"] in rows

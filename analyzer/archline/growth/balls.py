@@ -1,4 +1,4 @@
-"""Evaluate expressions at points in ball arithmetic; logarithms are read as log2(2 + w), as growth reads them."""
+"""Evaluate expressions at points in ball arithmetic; proofs read logarithms as log2(2 + w), tables do not."""
 
 from __future__ import annotations
 
@@ -46,16 +46,45 @@ class _Balls(BallArithmetic):
             raise NoValueError("a rounding that is not certain")
         return arb(whole)
 
+    def log2(self, value: arb) -> arb:
+        if value.is_exact() and value > 0:
+            mantissa, exponent = value.man_exp()
+            if mantissa == 1:
+                return arb(exponent)
+        return super().log2(value)
+
+    def factorial(self, value: arb) -> arb:
+        if not (value > -1 and value.contains_integer()):
+            raise NoValueError("a factorial of what is not a whole number")
+        return super().factorial(value)
+
+    def arrangements(self, value: arb) -> arb:
+        # The sum of n!/k! for k <= n is e*n! rounded down, for n >= 1.
+        total = arb(1).exp() * self.factorial(value)
+        whole = total.floor().unique_fmpz() if total < 1 << PRECISION else None
+        return total - arb(0.5, 0.5) if whole is None else arb(whole)
+
+    def log_star(self, value: arb) -> arb:
+        count = 0
+        while value > 1:
+            value, count = self.log2(value), count + 1
+        if not value <= 1:
+            raise NoValueError("a number of logarithms that is not certain")
+        return arb(count)
+
 
 _BALLS = _Balls()
 
 
-def enclose_value_at(expr: s.Expr, point: Mapping[str, int | arb]) -> arb:
-    """Enclose the value of an expression at a point. Raises OutOfReachError for no value or an uncertain rounding."""
+def enclose_value_at(expr: s.Expr, point: Mapping[str, int | arb], *, exact_logs: bool = False) -> arb:
+    """Enclose the value of an expression at a point; log2(w) is log2(2 + w) unless `exact_logs`.
+
+    Raises OutOfReachError for no value or an uncertain rounding.
+    """
     bits = (value.bit_length() if isinstance(value, int) else LONG_SIZE_BITS for value in point.values())
     try:
         with ctx.workprec(PRECISION + max(bits, default=0)):
-            ball: arb = CompiledFormula(expr, _BALLS, exact_logs=False).at(point)
+            ball: arb = CompiledFormula(expr, _BALLS, exact_logs=exact_logs).at(point)
             return ball
     except (NoValueError, EvaluationRefusedError) as problem:
         raise OutOfReachError(str(problem)) from None

@@ -39,10 +39,14 @@ MAX_POINTS = 1500
 
 @record
 class Divergence:
-    """A curve on which f/g is unbounded; `ratio` is its growth as text, `infinite` where g is 0 and f is not."""
+    """A curve on which f/g is unbounded; `ratio` is its growth as text, `infinite` where g is 0 and f is not.
+
+    If `rough`, the growth is 2^x, where only the leading term of the logarithm of f/g is known to be x.
+    """
 
     curve: Curve
     ratio: str
+    rough: bool = False
 
 
 @record
@@ -161,7 +165,9 @@ class Refuter:
         if far or gap.sign <= 0 or hardy_field.compare_scales(gap.leading.scale, hardy_field.CONSTANT_SCALE) <= 0:
             return None
         power = Monomial(_make_level_powers(gap.leading.scale)).tree(coefficient=gap.leading.coefficient)
-        return Divergence(curve, format_expression(b.power(b.number(2), power)))
+        rest = gap.terms[1:]
+        rough = not gap.exact or any(hardy_field.compare_scales(x.scale, hardy_field.CONSTANT_SCALE) > 0 for x in rest)
+        return Divergence(curve, format_expression(b.power(b.number(2), power)), rough)
 
     def _has_valid_sizes(self, curve: Curve) -> bool:
         """Whether all sizes are at least 1, and Z is at least L."""
@@ -350,26 +356,27 @@ class Sample:
         return {"at": self.at, "f": format_digits(self.f), "g": format_digits(self.g), "ratio": ratio}
 
 
-def sample_curve(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> list[Sample]:
-    """Return samples on the curve, from where the quotient f/g begins to rise."""
-    rows = [*_sample_integers(f, g, domain, curve), *_sample_huge_sizes(f, g, domain, curve)]
+def sample_curve(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve, *, exact_logs: bool = False) -> list[Sample]:
+    """Return samples on the curve, from where the quotient f/g begins to rise; log2(w) is log2(2 + w) by default."""
+    places = (*_list_integer_points(domain, curve), *_list_huge_points(domain, curve))
+    rows = [row for place in places for row in _evaluate_sample(f, g, *place, exact_logs=exact_logs)]
     while len(rows) > 1 and rows[0].g > 0 and rows[1].g > 0 and not rows[0].f / rows[0].g < rows[1].f / rows[1].g:
         del rows[0]
     return rows[:MAX_SAMPLES]
 
 
-def _sample_integers(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> Iterator[Sample]:
-    """Yield samples at integer sizes near the curve that satisfy the facts, where the facts can be evaluated."""
+def _list_integer_points(domain: Domain, curve: Curve) -> Iterator[tuple[dict[str, str], Mapping[str, int], bool]]:
+    """Yield integer sizes near the curve that satisfy the facts, where the facts can be evaluated."""
     step = math.lcm(*(int(powers[0].q) for powers in curve.scales.values() if powers))
     for time in SAMPLE_TIMES:
         point = _find_integer_point(curve, time * step)
         if point is not None and _satisfies_facts(domain, point):
             at = {name: format_integer(value) for name, value in sorted(point.items())}
-            yield from _evaluate_sample(f, g, at, point, point)
+            yield at, point, True
 
 
-def _sample_huge_sizes(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> Iterator[Sample]:
-    """Yield samples at sizes too long for digits, written in powers of 2."""
+def _list_huge_points(domain: Domain, curve: Curve) -> Iterator[tuple[dict[str, str], Mapping[str, arb], bool]]:
+    """Yield sizes on the curve that are too long for digits, written in powers of 2."""
     if domain.facts or domain.has_cache(curve.scales):
         return
     for exponent in (64, 256):
@@ -377,18 +384,25 @@ def _sample_huge_sizes(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> It
         at = {name: format_curve_size(curve, name).replace("T", f"(2^{exponent})") for name in sorted(curve.scales)}
         whole = f"(2^{exponent})"
         at = {name: whole[1:-1] if text == whole else text.replace(f"({whole})", whole) for name, text in at.items()}
-        yield from _evaluate_sample(f, g, at, point, None)
+        yield at, point, False
 
 
 def _evaluate_sample(
-    f: s.Expr, g: s.Expr, at: dict[str, str], point: Mapping[str, int | arb], whole: Mapping[str, int] | None
+    f: s.Expr,
+    g: s.Expr,
+    at: dict[str, str],
+    point: Mapping[str, int] | Mapping[str, arb],
+    whole: bool,
+    *,
+    exact_logs: bool,
 ) -> Iterator[Sample]:
+    """Yield the sample at a point, if both sides have values there, that of f above 0."""
     try:
-        above, below = enclose_value_at(f, point), enclose_value_at(g, point)
+        above, below = (enclose_value_at(side, point, exact_logs=exact_logs) for side in (f, g))
     except OutOfReachError:
         return
-    if min(above.rel_accuracy_bits(), below.rel_accuracy_bits()) >= SHOWN_BITS:
-        yield Sample(at, whole, above, below)
+    if min(above.rel_accuracy_bits(), below.rel_accuracy_bits()) >= SHOWN_BITS and above > 0:
+        yield Sample(at, point if whole else None, above, below)
 
 
 def _evaluate_size(curve: Curve, name: str, exponent: int) -> arb:

@@ -159,12 +159,16 @@ READABLE_EXPONENTS = tuple(fmpq(1, denominator) for denominator in (1, 2, 4, 8, 
 
 @record(eq=False)
 class Question:
-    """The question whether f = O(g) in a domain; `names` are the sizes that occur in f, g or the facts."""
+    """The question whether f = O(g) in a domain; `names` are the sizes that occur in f, g or the facts.
+
+    Sequences are replaced in f and g, but not in `asked`, the two as they were asked for.
+    """
 
     f: s.Expr
     g: s.Expr
     domain: Domain
     names: frozenset[str]
+    asked: tuple[s.Expr, s.Expr]
 
 
 @record(eq=False)
@@ -223,6 +227,11 @@ class Refuted:
         return encode_counterexample(self.question.f, self.question.g, self.found, self._samples)
 
     @property
+    def is_rough(self) -> bool:
+        """Whether the growth of f/g along the curve is stated up to factors of lower order."""
+        return isinstance(self.found, Divergence) and self.found.rough
+
+    @property
     def curve(self) -> Mapping[str, str]:
         """The sizes on the curve as functions of T; empty without a curve."""
         return format_curve(self.found.curve) if isinstance(self.found, Divergence) else {}
@@ -234,6 +243,14 @@ class Refuted:
             return [self.found.sizes]
         points = (sample.point for sample in self._samples if sample.point is not None)
         return [point for point in points if max(size.bit_length() for size in point.values()) <= MAX_BITS]
+
+    @property
+    def table(self) -> list[Mapping[str, object]]:
+        """Samples of the curve with the values of f and g as they were asked for, of which proofs know the orders."""
+        if not isinstance(self.found, Divergence):
+            return []
+        rows = sample_curve(*self.question.asked, self.question.domain, self.found.curve, exact_logs=True)
+        return [row.document for row in rows]
 
     @cached_property
     def _samples(self) -> list[Sample]:
@@ -264,14 +281,17 @@ def is_O(  # noqa: N802
     """Decide whether f = O(g) under the facts; a `Domain` answers many questions under the same facts faster.
 
     `trials` is the number of curves that are tried where neither a proof nor a counterexample is found; 0 tries none.
-    If `eventually`, a question about a single size is about all sizes from some size on. Raises ArchlineError (AL481)
-    where a side is nowhere positive.
+    If `eventually`, a question about a single size is about all sizes from some size on, and no question is refuted by
+    a point. Raises ArchlineError (AL481) where a side is nowhere positive.
     """
     domain = facts if isinstance(facts, Domain) else Domain(facts)
     verdict = _decide_by_monomials(f, g, domain, trials)
     vanishes = isinstance(verdict, Refuted) and isinstance(verdict.found, Point)
     if trials and (isinstance(verdict, Undecided) or (eventually and vanishes)):
-        return _decide_by_logarithms(f, g, domain, verdict, eventually)
+        verdict = _decide_by_logarithms(f, g, domain, verdict, eventually)
+    if eventually and isinstance(verdict, Refuted) and isinstance(verdict.found, Point):
+        at = ", ".join(f"{name} = {size}" for name, size in verdict.found.sizes.items())
+        return Undecided(f"{format_expression(g)} is not positive at {at}, which says nothing about large sizes")
     return verdict
 
 
@@ -283,7 +303,7 @@ def _decide_by_logarithms(f: s.Expr, g: s.Expr, domain: Domain, verdict: Verdict
     names = find_sizes(f) | find_sizes(g) | domain.names
     if len(names) != 1 or not all(map(_is_unbounded_above, domain.facts)):
         return verdict
-    question = Question(replace_sequences(f, upper=True), replace_sequences(g), domain, names)
+    question = Question(replace_sequences(f, upper=True), replace_sequences(g), domain, names, (f, g))
     try:
         gap = compare_logarithms(f, g)
     except OutOfReachError as problem:
@@ -307,9 +327,10 @@ def _is_unbounded_above(fact: s.Fact) -> bool:
 
 
 def _decide_by_monomials(f: s.Expr, g: s.Expr, domain: Domain, trials: int) -> Verdict:
+    asked = f, g
     f, g = replace_sequences(f, upper=True), replace_sequences(g)
     names = find_sizes(f) | find_sizes(g) | domain.names
-    question = Question(f, g, domain, names)
+    question = Question(f, g, domain, names, asked)
     reader = domain.make_reader(names, find_exponent_sizes(f) | find_exponent_sizes(g))
     refuter = Refuter(f, g, domain, names)
     try:

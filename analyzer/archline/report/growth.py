@@ -93,7 +93,7 @@ class Order:
             *(["where " + ", ".join(self.where)] if self.where else []),
         ]
         verdicts = (
-            _explain_verdict(*self._select_sides(name), verdict, explain=explain)
+            _explain_verdict(*self._select_sides(name), verdict, "fg" if name == UPPER else "gf", explain=explain)
             for name, verdict in self.verdicts.items()
         )
         checks: list[str] = []
@@ -122,20 +122,22 @@ class Order:
         return f"{self.f} {verb} {self.relation}({self.g})"
 
 
-def _explain_verdict(f: str, g: str, verdict: Verdict, *, explain: bool) -> Iterator[Part]:
+def _explain_verdict(f: str, g: str, verdict: Verdict, letters: str, *, explain: bool) -> Iterator[Part]:
+    """Yield the proof or counterexample of f = O(g); in tables, the letters stand for these two expressions."""
     match verdict:
         case Proved():
             if explain:
                 yield f"{f} is O({g}):"
                 yield Indented(_describe_proof(verdict.certificate))
         case Refuted():
-            yield from _describe_counterexample(f, g, verdict.counterexample)
+            yield from _describe_counterexample(f, g, verdict, letters)
         case Undecided(reason=reason):
             yield f"undecided whether {f} is O({g}): {reason}"
 
 
 # Counterexamples
-def _describe_counterexample(f: str, g: str, counterexample: Mapping[str, Any]) -> Iterator[Part]:
+def _describe_counterexample(f: str, g: str, verdict: Refuted, letters: str) -> Iterator[Part]:
+    counterexample: Mapping[str, Any] = verdict.counterexample
     if counterexample["kind"] == "point":
         at = ", ".join(f"{name} = {value}" for name, value in counterexample["at"].items())
         yield f"at {at}, {f} is {counterexample['f']}, and {g} is {counterexample['g']}"
@@ -144,14 +146,20 @@ def _describe_counterexample(f: str, g: str, counterexample: Mapping[str, Any]) 
         yield from _describe_logarithms(f, g, counterexample)
         return
     curve = ", ".join(f"{name} = {value}" for name, value in counterexample["curve"].items())
-    yield f"along {curve}, the quotient of {f} by {g} grows like {counterexample['ratio']}"
-    samples = counterexample["samples"]
+    extent = ", up to factors of lower order" if verdict.is_rough else ""
+    yield f"along {curve}, the quotient of {f} by {g} grows like {counterexample['ratio']}{extent}"
+    samples: list[Mapping[str, Any]] = verdict.table
     if samples:
         names = list(samples[0]["at"])
-        rows = [[*names, "f", "g", "f/g"]]
-        rows += [[*(row["at"][name] for name in names), row["f"], row["g"], row["ratio"]] for row in samples]
+        # The first of the two expressions that were asked about is f, also where g grows faster.
+        rows = [[*names, *sorted(letters), "/".join(letters)]]
+        for row in samples:
+            values = (value for _, value in sorted(zip(letters, (row["f"], row["g"]), strict=True)))
+            rows.append([*(row["at"][name] for name in names), *values, row["ratio"]])
         yield ""
         yield Columns(rows, range(len(names) + 3))
+    elif counterexample["samples"]:
+        yield "where log2(w) is read as log2(2 + w), so that no logarithm vanishes"
 
 
 def _describe_logarithms(f: str, g: str, logarithms: Mapping[str, str]) -> Iterator[Part]:

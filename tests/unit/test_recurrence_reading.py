@@ -58,6 +58,21 @@ def test_systems(separator: str) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [("lg n", "log2(n)"), ("lg lg n", "log2(log2(n))"), ("n/ln n", "n/log(n)"), ("(n + 1)!", "factorial(n + 1)")],
+)
+def test_terms_are_read_as_textbooks_write_them(written: str, read: str) -> None:
+    assert shown(f"T(n) = T(n-1) + {written}, T(1) = 1") == [("T", ["n"], [f"T(n - 1) + {read}"], ["(1) 1"])]
+
+
+@pytest.mark.parametrize("written", ["sum(T(i), i=1..n-1)", "sum_{i=1}^{n-1} T(i)", "sum(T(i) for i=1..n)"])
+def test_sums_with_bounds_are_told_of_those_that_are_read(written: str) -> None:
+    with pytest.raises(ArchlineError) as caught:
+        parse_recurrence(f"T(n) = {written} + n")
+    assert "write sum(T(i))" in str(caught.value.diagnostics[0].hint)
+
+
 def test_bases_before_definitions_and_a_trailing_comma() -> None:
     assert shown("F(0) = 0, F(1) = 1, F(n) = F(n-1) + F(n-2),") == [
         ("F", ["n"], ["F(n - 1) + F(n - 2)"], ["(0) 0", "(1) 1"])

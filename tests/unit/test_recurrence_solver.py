@@ -10,6 +10,7 @@ import sympy
 from flint import arb
 
 from archline.algebra.evaluate.formulas import BALL_ARITHMETIC, value_at
+from archline.api.growth import recurrence
 from archline.expr.text import format_expression
 from archline.growth.is_big_o import Proved
 from archline.recurrences.asymptotic.evaluate import Evaluator, evaluate
@@ -88,6 +89,7 @@ GROWTH = [
     ("T(n) = 2*sqrt(n)*T(sqrt(n)) + sqrt(n)*log2(n)", "n*log2(n)"),
     ("T(n) = T(sqrt(n)) + T(n^(1/4)) + 1", "log2(n)^0.694241914"),
     ("T(n) = T(sqrt(n)) + log2(log2(n))", "log2(log2(n))^2"),
+    ("T(n) = T(ceil(sqrt(n))) + 1", "log2(log2(n))"),
     # Systems: B first; then A.
     ("A(n) = 2*A(n/2) + B(n/2); B(n) = 2*B(n/2) + C(n); C(n) = 2*C(n/2) + n", "n*log2(n)^3"),
     ("A(n) = A(n-1) + B(n); B(n) = B(n/2) + n", "n^2"),
@@ -106,6 +108,10 @@ GROWTH = [
     ("A(n) = 2*A(n/2) + B(n/2); B(n) = A(n/2) + 2*B(n/2) + n", "n^log2(3)"),
     # x^2 = 3*x - 1 at the square of the golden ratio: twice its exponent 0.694241913631.
     ("A(n) = 2*A(n/2) + B(n/2); B(n) = A(n/2) + B(n/2)", "n^1.38848383"),
+    # With T(1) = 1, S(n) = T(0) + ... + T(n - 1) is 2 at 2, and (n + c - 1)/(n - 1) times S(n - 1) above.
+    ("T(n) = 1/n*sum(T(i))", "1"),
+    ("T(n) = 2/n*sum(T(i))", "n"),
+    ("T(n) = 3/n*sum(T(i)), T(1) = 5", "n^2"),
     ("T(n) = n^2 + 3", "n^2"),
 ]
 
@@ -179,6 +185,20 @@ def test_domains_of_closed_forms(text: str, domain: str) -> None:
     assert found.domain == domain
 
 
+def test_closed_forms_have_no_factor_1() -> None:
+    found = answer("T(n) = T(n-1) + T(n-2) + n, T(0) = 0, T(1) = 1")
+    assert isinstance(found, Superpolynomial)
+    assert format_expression(found.exact) == "5*fibonacci(n) + 3*fibonacci(n - 1) - n - 3"
+
+
+@pytest.mark.parametrize("text", ["T(n) = T(n/2) + 1, T(0) = 0", "T(n) = 0 when n <= 0; T(n/2) + 1"])
+def test_a_base_that_is_assumed_further_up_gives_growth_only(text: str) -> None:
+    # With floors T(1) is T(0) + 1, and not 0.
+    solution = recurrence(text)
+    assert (solution.growth, solution.exact) == ("log2(n)", None)
+    assert solution.assumptions == ("T(n) = 0 for n <= 1, as sizes shrink only above",)
+
+
 FOLLOWED: list[tuple[str, Callable[[int], int | Fraction]]] = [
     # Logarithms to other bases, roots of the characteristic polynomial below 0, amounts that fall, symbols, late starts.
     ("T(n) = 4*T(n/4) + n*log2(n)", lambda k: 4**k), ("T(n) = 3*T(n/3) + n*log2(n)", lambda k: 3**k), ("T(n) = T(n/2) + 6*T(n/4) + n", lambda k: 2**k),
@@ -232,6 +252,12 @@ BEYOND = [
     ("A(n) = A(n-1) + B(n-1); B(n) = A(n-1)", "((1 + sqrt(5))/2)^n"),
     ("T(n) = T(n-1) + T(n/2) + n", None),
     ("T(n) = n*T(n-1), T(0) = 1", "factorial(n)"),
+    # Derangements: one base value is 0, from 2 on they are positive.
+    ("D(n) = (n-1)*(D(n-1) + D(n-2)), D(0) = 1, D(1) = 0", "factorial(n)"),
+    ("T(n) = T(n-2) + T(n-3), T(0) = 1, T(1) = 0, T(2) = 0", "1.32471796^n"),
+    ("T(n) = 2*sum(T(i))", "3^n"),
+    ("T(n) = T(n-1) + T(n-2) - 1, T(0) = 2, T(1) = 2", "((1 + sqrt(5))/2)^n"),
+    ("T(n) = 3*T(n-1) - 1, T(0) = 1", "3^n"),
     ("T(n) = 2*T(n/2) + 2^n", "2^n"),
     ("T(n) = T(n-1) + T(n/2) + 1/2, T(1) = 0", None),
     ("T(n) = sqrt(n)*T(n/2) + 1", None),
@@ -265,7 +291,16 @@ REFUSED = [
     ("T(n) = T(n/2)/n + 1", "shrinks"),
     ("T(n) = 2*T(n/2) - 1, T(1) = 1", "may be negative"),
     ("T(n) = 2*T(n/2) + n, T(1) = -1", "base value may be negative"),
+    ("T(n) = 2*T(n/2) - 1, T(1) = 0", "may be negative"),
+    ("T(n) = T(n-1) + T(n-2) - 1, T(0) = 0, T(1) = 0", "may be negative"),
     ("T(n) = 2*T(n/2), T(1) = 0", "is 0"),
+    ("T(n) = T(n-1), T(0) = 0", "is 0"),
+    ("T(n) = sum(T(i)), T(0) = 0", "is 0"),
+    ("A(n) = A(n/2) + B(n/2), A(1) = 0, B(1) = 0; B(n) = A(n/2) + B(n/2)", "is 0"),
+    # The first is 1 at even sizes and 0 at odd ones, the second is 1.
+    ("T(n) = T(n-2), T(0) = 1, T(1) = 0", "some base values are 0"),
+    ("T(n) = T(n/2), T(1) = 0, T(2) = 1", "some base values are 0"),
+    ("A(n) = B(n/2), A(1) = 0, B(1) = 1; B(n) = A(n/2)", "some base values are 0"),
     ("T(n) = 1/2*T(n-1)", "tends to 0"),
     ("T(n) = T(sqrt(n)) + T(n/2)", "different ways"),
     ("T(n) = max(T(n/2) + n, 3*T(n/3))", "maximum whose branches differ"),

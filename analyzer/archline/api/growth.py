@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from archline.certificates.check import Checked, check, check_counterexample
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import rewrite_parts
 from archline.growth.is_big_o import Proved, Refuted, Undecided, Verdict, is_O
 from archline.growth.log_domain import Domain
 from archline.growth.sequences import replace_sequences
+from archline.growth.textbook import write_brackets
 from archline.language import syntax as s
 from archline.language.parser import parse_expression, parse_facts
 from archline.records import replace
@@ -51,29 +50,12 @@ def order(f: str, g: str, where: str = "", relation: str = "O", *, verify: bool 
     )
 
 
-FUNCTION = r"(?:lg|ln|log2?)"
 SPELLINGS = {"lg": "log2", "ln": "log"}
 
 
 def _read_expression(text: str, place: str) -> s.Expr:
     """Parse an expression of growth; `lg`, `ln`, `lg n`, `lg*(n)` and `n!` are read as textbooks write them."""
-    text = re.sub(rf"\b{FUNCTION}\*(?=\s*\(|\s+\w)", "log_star", text)
-    applied = rf"\b({FUNCTION}|log_star)[ \t]+((?!{FUNCTION}\b|log_star\b)\w+|(?:{FUNCTION}|log_star)\([^()]*\))"
-    for _ in range(text.count(" ")):
-        text = re.sub(applied, r"\1(\2)", text, count=1)
-    while mark := re.search(r"(?<=[\w)])!(?!=)", text):
-        start = _find_operand(text, mark.start())
-        text = f"{text[:start]}factorial({text[start : mark.start()]}){text[mark.end() :]}"
-    return rewrite_parts(parse_expression(text, place), _replace_spelling)
-
-
-def _find_operand(text: str, end: int) -> int:
-    """Return where the name, number, call or bracket that ends before `end` begins."""
-    start, depth = end, 0
-    while start and (depth or start == end or text[start - 1].isalnum() or text[start - 1] == "_"):
-        start -= 1
-        depth += (text[start] == ")") - (text[start] == "(")
-    return start
+    return rewrite_parts(parse_expression(write_brackets(text), place), _replace_spelling)
 
 
 def _replace_spelling(expr: s.Expr) -> s.Expr | None:

@@ -12,7 +12,7 @@ from archline.expr.tree import rewrite_parts
 from archline.growth.normal_form import has_minus
 from archline.language import syntax as s
 
-_GOLDEN_RATIO = b.binary("/", b.binary("+", b.ONE, b.call("sqrt", b.number(5))), b.number(2))
+GOLDEN_RATIO = b.binary("/", b.binary("+", b.ONE, b.call("sqrt", b.number(5))), b.number(2))
 
 
 def replace_sequences(expr: s.Expr, upper: bool = False) -> s.Expr:
@@ -37,7 +37,7 @@ def _has_sequence(expr: s.Expr) -> bool:
 def _replace_sequence(expr: s.Expr) -> s.Expr | None:
     match expr:
         case s.Call(function="fibonacci", arguments=(argument,)):
-            return b.power(_GOLDEN_RATIO, argument)
+            return b.power(GOLDEN_RATIO, argument)
         case s.Call(function="factorial" | "arrangements", arguments=(argument,)):
             above = b.binary("*", b.call("sqrt", argument), b.power(argument, argument))
             return b.binary("/", above, b.power(b.call("exp", b.ONE), argument))

@@ -168,7 +168,7 @@ class BallArithmetic(Arithmetic):
 
     def normalise_size(self, value: arb) -> arb:
         near = float(value)
-        if near < 1e6:
+        if -math.inf < near < 1e6:
             nearest = round(near)
             if abs(near - nearest) <= _RELATIVE_TOLERANCE * abs(near):
                 return arb(nearest)

@@ -486,11 +486,12 @@ def check_nonnegative_terms(branches: tuple[CallSum, ...], least: fmpq) -> None:
 class InitialValues:
     """Base values up to thresholds, the smallest threshold first; `growing`: the terms that they contribute to growth.
 
-    If there are several values and one is 0, they contribute nothing.
+    If there are several values and one is 0, they contribute nothing. `positive`: whether one is not 0.
     """
 
     values: tuple[tuple[fmpq, tuple[GrowthTerm, ...]], ...]
     growing: tuple[GrowthTerm, ...]
+    positive: bool
 
     @property
     def threshold(self) -> fmpq:
@@ -516,11 +517,11 @@ def read_initial_values(definition: RealDefinition, functions: frozenset[str]) -
         if any(term.coefficient < 0 for term in terms):
             raise OutOfReachError("a base value may be negative")
     if len(values) == 1:
-        return InitialValues(tuple(values), values[0][1])
+        return InitialValues(tuple(values), values[0][1], bool(values[0][1]))
     if any(term.symbols for _, terms in values for term in terms):
         raise OutOfReachError("several base values with symbols")
-    positive = all(terms for _, terms in values)
-    return InitialValues(tuple(values), (GrowthTerm(fmpq(1)),) if positive else ())
+    growing = (GrowthTerm(fmpq(1)),) if all(terms for _, terms in values) else ()
+    return InitialValues(tuple(values), growing, any(terms for _, terms in values))
 
 
 BranchesByFunction = Mapping[str, Branches]

@@ -48,13 +48,15 @@ class RealDefinition:
 class RealRecurrence:
     """Functions that call each other; the first is the one to solve. `facts` hold for its symbols and parameters.
 
-    `assumed` says how the text was read where it leaves a choice. If `inexact`, terms stand for any of their growth.
+    `assumed` says how the text was read where it leaves a choice. If `inexact`, terms stand for any of their growth. If
+    `raised`, a base value is assumed up to a larger size than the text gives it for.
     """
 
     definitions: tuple[RealDefinition, ...]
     facts: tuple[s.Fact, ...] = ()
     assumed: tuple[str, ...] = ()
     inexact: bool = False
+    raised: bool = False
 
     @property
     def asked(self) -> RealDefinition:

@@ -12,6 +12,7 @@ from archline.expr.build import join_conditions
 from archline.expr.text import format_expression
 from archline.expr.tree import Source, Span, make_structural_key, rewrite_parts, substitute_names
 from archline.growth.normal_form import expand
+from archline.growth.textbook import write_brackets
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, error, suggest_closest
 from archline.language.parser import parse_expression, parse_facts
@@ -86,6 +87,8 @@ SOURCE_NAME = "<recurrence>"
 MAX_LENGTH = 20_000
 _HEAD = re.compile(r"\s*([A-Za-z_]\w*)\s*\(")
 _WHEN = re.compile(r"\bwhen\b")
+_SUM_WITH_BOUNDS = re.compile(r"\bsum(?:\s*_\W|\s*\([^;]*[^<>=!]=[^=])")
+_HINT_OF_SUMS = "write sum(T(i)) for T(0) + ... + T(n - 1), sum(T(i) for i in 1..n) for T(1) + ... + T(n - 1)"
 _FUNCTIONS = frozenset(("log2", "log", "sqrt", "rsqrt", "exp", "min", "max", "abs", "floor", "ceil", "factorial"))
 _SPELLINGS = {"lg": "log2", "ln": "log"}
 _ORDERS = frozenset(("O", "Omega", "o", "omega"))
@@ -127,6 +130,8 @@ class _RecurrenceReader:
     def __init__(self, text: str) -> None:
         # Newlines and tabs count as spaces.
         self._text = re.sub(r"\s", " ", text)
+        if len(self._text) <= MAX_LENGTH:
+            self._text = write_brackets(self._text)
         self._source = Source(SOURCE_NAME, self._text)
         self._drafts: dict[str, _DefinitionDraft] = {}
         self._values: list[tuple[s.Call, s.Expr, Span]] = []
@@ -153,6 +158,7 @@ class _RecurrenceReader:
             tuple(definition for definition, _ in raised),
             assumed=tuple(dict.fromkeys(assumed)),
             inexact=self._inexact,
+            raised=any(text is not None for _, text in raised),
         )
 
     def _make_definition_error(self) -> ArchlineError:
@@ -398,6 +404,8 @@ class _RecurrenceReader:
             moved = [
                 replace(diagnostic, span=self._relocate_span(diagnostic.span)) for diagnostic in problem.diagnostics
             ]
+            if _SUM_WITH_BOUNDS.search(self._text[start:end]):
+                moved = [replace(diagnostic, hint=_HINT_OF_SUMS) for diagnostic in moved]
             blank = not self._text[start:end].strip()
             raise ArchlineError([_move_to_end(diagnostic, end if blank else 0) for diagnostic in moved]) from None
 

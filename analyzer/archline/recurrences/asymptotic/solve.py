@@ -255,10 +255,13 @@ def solve(problem: RealRecurrence) -> Answer:
     if any(not _is_univariate(definition) for definition in problem.definitions):
         solved = solve_recurrence_in_log_space(problem)
         with_bases = _read_cases_as_bases(problem) if isinstance(solved, Refused) else None
-        return solved if with_bases is None else solve(with_bases)
+        if with_bases is None:
+            return solved
+        answer = solve(with_bases)
+        return replace(answer, assumed=with_bases.assumed) if isinstance(answer, SolvedGrowth) else answer
     try:
         answer = _SystemSolver(problem).solve(problem.asked.name)
-        if problem.inexact:
+        if problem.inexact or problem.raised:
             answer = replace(answer, closed=None)
         check_answer(problem, answer)
     except OutOfReachError as reason:
@@ -271,7 +274,7 @@ def _read_cases_as_bases(problem: RealRecurrence) -> RealRecurrence | None:
 
     Sums, roundings and sizes that shrink in other ways than by a factor have no solution in log space.
     """
-    definitions = []
+    raised = []
     for definition in problem.definitions:
         *cases, last = definition.cases
         bases = list(definition.bases)
@@ -286,10 +289,10 @@ def _read_cases_as_bases(problem: RealRecurrence) -> RealRecurrence | None:
         if len(definition.parameters) > 1 or (cases and definition.bases):
             return None
         names = frozenset(d.name for d in problem.definitions)
-        definitions.append(
-            raise_base(RealDefinition(definition.name, definition.parameters, (last,), tuple(bases)), names)[0]
-        )
-    return replace(problem, definitions=tuple(definitions))
+        raised.append(raise_base(RealDefinition(definition.name, definition.parameters, (last,), tuple(bases)), names))
+    texts = tuple(text for _, text in raised if text)
+    definitions = tuple(definition for definition, _ in raised)
+    return replace(problem, definitions=definitions, assumed=texts, raised=problem.raised or bool(texts))
 
 
 def _has_difference(definition: RealDefinition, functions: frozenset[str]) -> bool:
@@ -369,7 +372,7 @@ class _SystemSolver:
             (callee,) = group - {name}
             alone = inline_functions(system, group, callee)[callee]
             callee_size = self._definitions[callee].parameters[0]
-            self._known[callee] = solve_function(callee, callee_size, alone, self._bases[callee])
+            self._known[callee] = solve_function(callee, callee_size, alone, self._find_bases_of_callee(callee, name))
             own = tuple(self._replace_foreign_calls(branch, frozenset((name,))) for branch in self._branches[name])
             method = f"solution of {callee}, with {name} substituted"
             return self._prepend_callee_solutions(name, solve_function(name, size, own, self._bases[name], method))
@@ -429,4 +432,17 @@ class _SystemSolver:
             raise OutOfReachError("functions that call each other, with different symbols in their base values")
         if all(self._bases[function].growing for function in group):
             return bases
-        return replace(bases, growing=())
+        return replace(bases, growing=(), positive=any(self._bases[function].positive for function in group))
+
+    def _find_bases_of_callee(self, callee: str, caller: str) -> InitialValues:
+        """Return the base values of a function into which its caller is substituted.
+
+        That holds above those of the caller: up to a step beyond them, a base value of the caller is added.
+        """
+        bases, others = self._bases[callee], self._bases[caller]
+        calls = [x for branch in self._branches[callee] for x in branch.calls if x.argument.is_step]
+        steps = [-call.argument.offset for call in calls if call.function == callee]
+        added = [-call.argument.offset for call in calls if call.function == caller and not call.weight.depends_on_size]
+        if bases.growing or not steps or not added or len(self._branches[callee]) > 1 or not others.growing:
+            return replace(bases, positive=bases.positive or others.positive)
+        return replace(bases, growing=others.growing if 0 < min(steps) <= max(added) else (), positive=True)

@@ -44,8 +44,11 @@ Terms = tuple[GrowthTerm, ...]
 _MAX_DENOMINATOR = 12
 _MAX_DEGREE = 64
 _ROOT_MARGIN = fmpq(1, 1 << 40)
-ZERO_FUNCTION_REASON = "the function is 0 at all sizes"
 DECIMAL_PATTERN = re.compile(r"\d+\.\d+")
+
+
+class NoContributionError(OutOfReachError):
+    """Neither a term nor a base value contributes to the growth of a function."""
 
 
 @record
@@ -261,7 +264,7 @@ def derive_growth_of_maximum(
     if not all(any(dominates(low, high) for low in below) for high in above):
         raise OutOfReachError("a maximum whose branches differ both in their recursive calls and in their costs")
     if not above:
-        raise OutOfReachError(ZERO_FUNCTION_REASON)
+        raise NoContributionError
     return GrowthResult(above, p, top)
 
 

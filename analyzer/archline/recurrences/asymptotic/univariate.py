@@ -9,6 +9,8 @@ from archline.algebra.reals import ONE_CONSTANT, ZERO_CONSTANT, Constant, OutOfR
 from archline.expr import build as b
 from archline.expr import tree as s
 from archline.expr.text import format_expression
+from archline.expr.tree import rewrite_parts
+from archline.growth.sequences import GOLDEN_RATIO
 from archline.numbers import arb, fmpq, fmpq_mat, fmpq_poly
 from archline.records import record, replace
 from archline.recurrences.asymptotic.normal_form import (
@@ -45,8 +47,8 @@ from archline.recurrences.asymptotic.text import (
     format_terms,
 )
 from archline.recurrences.asymptotic.theorems import (
-    ZERO_FUNCTION_REASON,
     GrowthResult,
+    NoContributionError,
     Parts,
     bracket_nine_digits,
     collect_contributions,
@@ -122,7 +124,7 @@ def solve_recurrences_by_matrix(
     contributions = [term.with_powers(make_powers(0, p)) for term in bases.growing]
     contributions += [compute_contribution(term, p, spectrum.compare) for term in terms]
     if not contributions:
-        raise OutOfReachError(ZERO_FUNCTION_REASON)
+        raise OutOfReachError(_explain_no_contribution(branches, bases))
     return SolvedFunction(
         "spectral radius",
         (*stated, f"the spectral radius of the numbers of calls gives p = {p}"),
@@ -149,6 +151,8 @@ def _multiply_by_size_power(term: GrowthTerm, by: Constant) -> GrowthTerm:
 
 SPLITS, ROOTS, STEPS, SLOW = "splits", "roots", "steps", "slow"
 SUPERPOLYNOMIAL = "it grows faster than every polynomial"
+ZERO_FUNCTION = "the function is 0 at all sizes above its base"
+NEGATIVE_TERMS = "the terms without calls may be negative"
 _CONSTANT_TERM = GrowthTerm(fmpq(1))
 
 
@@ -184,7 +188,10 @@ def solve_function(
 ) -> SolvedFunction:
     """Solve a function that calls only itself; `method` is that of one without calls. Raises OutOfReachError."""
     stated = format_statement(name, size, branches, bases)
-    solved = _solve_branches(name, size, branches, bases, stated, method)
+    try:
+        solved = _solve_branches(name, size, branches, bases, stated, method)
+    except NoContributionError:
+        raise OutOfReachError(_explain_no_contribution(branches, bases)) from None
     if any(call.argument.rough or call.argument.rounded for branch in branches for call in branch.calls):
         line = "terms of smaller order and rounding in the sizes of calls do not change the growth"
         rough = any(call.argument.rough for branch in branches for call in branch.calls)
@@ -192,6 +199,15 @@ def solve_function(
     if solved.terms and solved.beyond is None and any(term.side > 0 for term in solved.terms):
         solved = replace(solved, beyond=f"it grows as {format_growth(solved.terms, size)}")
     return solved
+
+
+def _explain_no_contribution(branches: Iterable[CallSum], bases: InitialValues) -> str:
+    """Return why no growth is found for a function without positive terms whose base values may all be 0."""
+    if any(branch.terms for branch in branches):
+        return NEGATIVE_TERMS
+    return (
+        "some base values are 0, and it is not known on which the function depends" if bases.positive else ZERO_FUNCTION
+    )
 
 
 def _solve_mixed_maximum(
@@ -234,7 +250,7 @@ def _solve_branches(
     if not calls:
         terms = find_leading_terms(term for branch in branches for term in branch.terms)
         if not terms:
-            raise OutOfReachError(ZERO_FUNCTION_REASON)
+            raise OutOfReachError(ZERO_FUNCTION)
         kind = terms[0].kind
         if len(branches) > 1 or not any(term.kind == kind and term.coefficient > 0 for term in branches[0].terms):
             check_nonnegative_terms(branches, bases.threshold)
@@ -354,7 +370,7 @@ def _derive_growth(
         less = collect_contributions(negative, (), parts[0], result.exponent, log_depth)
         if all(compare_growth(result.terms[0], term) > 0 for term in less):
             return result
-    raise OutOfReachError("the terms without calls may be negative")
+    raise OutOfReachError(NEGATIVE_TERMS)
 
 
 def _explain_smaller_call(call: WeightedCall, result: GrowthResult, size: str) -> str:
@@ -403,7 +419,7 @@ def _solve_slow_recurrence(
     if excess > 0 or (excess == 0 and split):
         check_nonnegative_terms(branches, bases.threshold)
         if not bases.growing and not any(term.coefficient > 0 for term in branch.terms):
-            raise OutOfReachError(ZERO_FUNCTION_REASON)
+            raise NoContributionError
         called = format_argument(principal.argument, size)
         others = "made more than once" if excess > 0 else "not the only one"
         because = f"the call at {called} is {others}: {SUPERPOLYNOMIAL}"
@@ -530,9 +546,12 @@ def _solve_subtractive_recurrence(
         for x in branches
     ]
     growing = bases.growing
-    if not growing and len(branches) == 1 and bases.values[-1][1]:
+    if not growing and len(branches) == 1:
         # The stride is the greatest common divisor of the steps, so that one base value other than 0 suffices.
-        growing = (_CONSTANT_TERM,)
+        longest = max(-call.argument.offset for call in branches[0].calls) / stride
+        called = (bases.threshold - stride * step for step in range(math.ceil(longest)))
+        if any(bases.find_value("", size_) for size_ in called):
+            growing = (_CONSTANT_TERM,)
     over = _CONSTANT_TERM if product is None else product
 
     def convert_term(term: GrowthTerm) -> GrowthTerm:
@@ -589,14 +608,35 @@ def _read_growth_from_closed_form(
     closed: ClosedExpression, size: str, stated: tuple[str, ...], stride: fmpq
 ) -> SolvedFunction:
     """Return the growth of a closed form with a positive leading term. Raises OutOfReachError."""
-    terms = TermReader(size).read(closed.expr)
-    lead = find_leading_terms(terms)
+    try:
+        terms = TermReader(size).read(rewrite_parts(closed.expr, _replace_named_number))
+        lead = find_leading_terms(terms)
+    except OutOfReachError:
+        raise OutOfReachError(NEGATIVE_TERMS) from None
+    if not terms:
+        raise NoContributionError
     if len(lead) != 1 or any(term.coefficient < 0 for term in terms if term.kind == lead[0].kind):
-        raise OutOfReachError("the terms without calls may be negative")
+        raise OutOfReachError(NEGATIVE_TERMS)
     line = "some terms without calls are negative: the growth is that of the exact solution"
-    return SolvedFunction(
+    solved = SolvedFunction(
         "characteristic equation", (*stated, line), lead, closed=closed, shrinking=STEPS, stride=stride
     )
+    (golden,) = TermReader(size).read(b.power(GOLDEN_RATIO, b.name(size)))
+    if lead[0].steep != golden.steep:
+        return solved
+    growth = _build_exponential((lead[0].with_powers(lead[0].powers),), size, fmpq(1), GOLDEN_RATIO)
+    return replace(solved, growth=growth, beyond=f"it grows exponentially, as {format_expression(growth)}")
+
+
+def _replace_named_number(part: s.Expr) -> s.Expr | None:
+    """Replace a Fibonacci number by the growing part of Binet's formula, a harmonic number by the logarithm."""
+    match part:
+        case s.Call(function="fibonacci", arguments=(argument,)):
+            return b.binary("/", b.power(GOLDEN_RATIO, argument), b.call("sqrt", b.number(5)))
+        case s.Call(function="harmonic", arguments=(argument,)):
+            return b.call("log", argument)
+        case _:
+            return None
 
 
 def _build_exponential(terms: tuple[GrowthTerm, ...], size: str, stride: fmpq, base: s.Expr) -> s.Expr:

@@ -209,9 +209,8 @@ class SizeSequence:
         """
         if piece.ratio is None:
             factor = (make_factor(b.call("fibonacci", self.build_counter(fmpq(piece.shift)))), ONE_CONSTANT)
-            whole: WeightedProducts = [
-                (piece.coefficient, [*named, factor, (make_factor(self.bits), Constant.of(logs))])
-            ]
+            bits = (make_factor(self.bits), Constant.of(logs))
+            whole = [_absorb_numbers((piece.coefficient, [*named, factor, bits]))]
             return whole if self.stride in (None, 1) else None
         power = self.express_power(piece.ratio)
         if power is None:

@@ -603,7 +603,11 @@ EARLY = {
         "low = mid + 1",
         "low = low + 1",
     ),
-    "left": ("s: int = 0\nfor i in 0..n:\n    if A[i] == x:\n        break\n    s += 1\nreturn s", "s += 1", "s += A[i]*x"),
+    "left": (
+        "s: int = 0\nfor i in 0..n:\n    if A[i] == x:\n        break\n    s += 1\nreturn s",
+        "s += 1",
+        "s += A[i]*x",
+    ),
 }
 
 

@@ -389,14 +389,16 @@ def _bound_by_potentials(
 
 def _explain_missing_bound(induction: Induction, loop: s.Loop | s.While) -> str:
     """Say why the iterations of a loop have no bound."""
+    if isinstance(loop, s.Loop):
+        return "its ends are values of registers or data, and no bound of them all was found"
     stuck = find_stuck_path(induction, loop)
     if stuck is None:
-        return "each iteration brings some counter closer to its end, but none bounds all of them in sizes"
+        return "no bound of them all in sizes was found"
     if not stuck.lines:
-        return "an iteration may bring no counter closer to its end"
+        return "no expression of its registers is known to fall in each iteration"
     *first, last = map(str, stuck.lines)
     lines = f"lines {', '.join(first)} and {last}" if first else f"line {last}"
-    return f"an iteration through {lines} may bring no counter closer to its end"
+    return f"no expression of its registers is known to fall in an iteration through {lines}"
 
 
 def _find_held_forms(induction: Induction) -> Mapping[s.Loop | s.While, tuple[Linear, ...]]:

@@ -142,7 +142,11 @@ def describe_assumptions(found: Sequence[Assumption], algorithm: str) -> tuple[s
 
 
 def _nonnegativity_relation(value: Poly, order: tuple[str, ...]) -> s.Expr:
-    """Build the relation that states that a value is nonnegative: `n <= m` for m - n."""
+    """Build the relation that states that a value is nonnegative: `n <= m` for m - n, `n != m` for |m - n| - 1."""
+    for atom in value.atoms():
+        if isinstance(atom, a.PositivePart) and value == Poly.of_atom(atom).scaled(2) - atom.argument - 1:
+            positive = atom.argument.positive_terms()
+            return b.binary("!=", to_tree(positive, order), to_tree(positive - atom.argument, order))
     more = value.positive_terms()
     less = more - value
     rest = less.constant_term

@@ -257,8 +257,8 @@ def solve(problem: RealRecurrence) -> Answer:
         with_bases = _read_cases_as_bases(problem) if isinstance(solved, Refused) else None
         if with_bases is None:
             return solved
-        answer = solve(with_bases)
-        return replace(answer, assumed=with_bases.assumed) if isinstance(answer, SolvedGrowth) else answer
+        by_bases = solve(with_bases)
+        return replace(by_bases, assumed=with_bases.assumed) if isinstance(by_bases, SolvedGrowth) else by_bases
     try:
         answer = _SystemSolver(problem).solve(problem.asked.name)
         if problem.inexact or problem.raised:

@@ -168,3 +168,39 @@ def test_a_table_has_the_first_expression_in_the_first_column() -> None:
     rows = [line.split() for line in cli("order", "n^2", "n", "--relation", "compare").out.splitlines()]
     assert ["n", "f", "g", "f/g"] in rows
     assert ["16", "256", "16", "16"] in rows
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("lg n!", "write `lg(n!)` or `(lg n)!`"),
+        ("n + ln n^2", "write `ln(n^2)` or `ln(n)^2`"),
+        ("lg lg n ^ 2", "write `lg(n^2)` or `lg(n)^2`"),
+        ("n*lg 2*n", "write `lg(2*n)` or `lg(2)*n`"),
+        ("lg* n!", "write `lg*(n!)` or `(lg* n)!`"),
+        ("e^n", "write `exp(n)` for the exponential of n"),
+        ("n*e^(n + 1)", "write `exp(n)` for the exponential of n"),
+    ],
+)
+def test_what_may_be_read_in_two_ways_is_refused(text: str, hint: str) -> None:
+    ran = cli("order", text, "n")
+    assert ran.code == 2
+    assert "AL101" in ran.err
+    assert f"hint: {hint}" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("(lg n)!", "factorial(log2(n))"),
+        ("lg(n)^2", "log2(n)^2"),
+        ("lg n*lg n", "log2(n)*log2(n)"),
+        ("2^lg n", "2^log2(n)"),
+        ("lg lg lg n", "log2(log2(log2(n)))"),
+        ("n*ln lg lg lg* n + lg lg(n + 1)", "n*log(log2(log2(log_star(n)))) + log2(log2(n + 1))"),
+        ("e^2*n", "e^2*n"),
+        ("e^n + e", "e^n + e"),
+    ],
+)
+def test_what_is_read_in_one_way_is_answered(text: str, read: str) -> None:
+    assert json.loads(cli("order", text, "n", "--format", "json").out)["f"] == read

@@ -143,6 +143,7 @@ def test_functions_of_a_well_known_exercise_are_ordered(start: int) -> None:
         ("n - log2(n)", "n", "equal"), ("2^n - n", "2^n", "equal"), ("2^ceil(log2(n))", "n", "equal"),
         ("n^(1 + 1/log2(n))", "n", "equal"), ("(n + 1)^n", "n^n", "equal"), ("(n + 1)^(n^2)", "n^(n^2)", "larger"),
         ("2^(n + sqrt(n))", "2^n*n^9", "larger"), ("n!/n^3", "(n - 3)!", "equal"), ("2^2^lg* n", "2^2^lg*(lg n)", "larger"),
+        ("2^2^lg* n", "lg lg n", "smaller"), ("lg lg lg lg lg n", "lg* n", "larger"), ("lg(lg* n)", "lg lg lg lg n", "smaller"),
         ("(2*n)!/(n!)^2", "4^n/sqrt(n)", "equal"), ("n^n/n!", "exp(n)/sqrt(n)", "equal"),
         ("arrangements(n)", "n!", "equal"), ("fibonacci(n)", "2^n", "smaller"), ("n - 1", "n - 2", "equal"),
         ("2^ceil(log2(n))", "3^ceil(log2(n))", "smaller"), ("2^(2^ceil(log2(n)))", "2^(n^2)", "smaller"),

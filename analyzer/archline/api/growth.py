@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from archline.certificates.check import Checked, check, check_counterexample
 from archline.expr.text import format_expression, format_fact
-from archline.expr.tree import rewrite_parts
+from archline.expr.tree import Source, rewrite_parts
 from archline.growth.is_big_o import Proved, Refuted, Undecided, Verdict, is_O
 from archline.growth.log_domain import Domain
 from archline.growth.sequences import replace_sequences
-from archline.growth.textbook import write_brackets
+from archline.growth.textbook import require_certain_arguments, write_brackets
 from archline.language import syntax as s
+from archline.language.diagnostics import error
 from archline.language.parser import parse_expression, parse_facts
+from archline.language.syntax_rules import UNEXPECTED
 from archline.records import replace
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import solve
@@ -30,7 +32,9 @@ def order(f: str, g: str, where: str = "", relation: str = "O", *, verify: bool 
     if relation not in RELATIONS:
         raise ValueError(f"relation must be one of {', '.join(RELATIONS)}")
     left, right = _read_expression(f, "F"), _read_expression(g, "G")
-    domain = Domain(parse_facts(where, "--where") if where.strip() else ())
+    given = parse_facts(where, "--where") if where.strip() else ()
+    _require_no_base_of_exponentials((left, right), given)
+    domain = Domain(given)
     eventually = relation == "compare"
     upper = is_O(left, right, domain, eventually=eventually) if relation != "Omega" else None
     lower = is_O(right, left, domain, eventually=eventually) if relation != "O" else None
@@ -54,8 +58,31 @@ SPELLINGS = {"lg": "log2", "ln": "log"}
 
 
 def _read_expression(text: str, place: str) -> s.Expr:
-    """Parse an expression of growth; `lg`, `ln`, `lg n`, `lg*(n)` and `n!` are read as textbooks write them."""
+    """Parse an expression of growth; `lg`, `ln`, `lg n`, `lg*(n)` and `n!` are read as textbooks write them.
+
+    Raises ArchlineError for the likes of `lg n!` and `lg n^2`, which are read in two ways.
+    """
+    require_certain_arguments(Source(place, text))
     return rewrite_parts(parse_expression(write_brackets(text), place), _replace_spelling)
+
+
+def _require_no_base_of_exponentials(sides: tuple[s.Expr, s.Expr], facts: tuple[s.Fact, ...]) -> None:
+    """Raise ArchlineError if all that `e` is used for is the base of powers with sizes in the exponent."""
+    nodes = [node for part in (*sides, *facts) for node in s.iterate_nodes(part)]
+    bases = [
+        node.left
+        for node in nodes
+        if isinstance(node, s.Binary) and node.op == "^" and _is_e(node.left) and s.find_names(node.right)
+    ]
+    if bases and len(bases) == sum(map(_is_e, nodes)):
+        hint = "write `exp(n)` for the exponential of n, or give the size `e` another name"
+        raise error(
+            UNEXPECTED, "`e` is a size like others here, not the base of exponentials", span=bases[0].span, hint=hint
+        )
+
+
+def _is_e(node: s.Node) -> bool:
+    return isinstance(node, s.Name) and node.id == "e"
 
 
 def _replace_spelling(expr: s.Expr) -> s.Expr | None:

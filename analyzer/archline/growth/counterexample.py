@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from typing import TypeAlias
 
 from archline.algebra.effort import is_out_of_time
 from archline.algebra.lp.exact import Optimum, maximise
@@ -356,26 +357,30 @@ class Sample:
         return {"at": self.at, "f": format_digits(self.f), "g": format_digits(self.g), "ratio": ratio}
 
 
+Place: TypeAlias = tuple[dict[str, str], Mapping[str, int | arb], Mapping[str, int] | None]
+"""Sizes as text, as numbers, and as integers if they are not too long."""
+
+
 def sample_curve(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve, *, exact_logs: bool = False) -> list[Sample]:
     """Return samples on the curve, from where the quotient f/g begins to rise; log2(w) is log2(2 + w) by default."""
-    places = (*_list_integer_points(domain, curve), *_list_huge_points(domain, curve))
-    rows = [row for place in places for row in _evaluate_sample(f, g, *place, exact_logs=exact_logs)]
+    places: tuple[Place, ...] = (*_list_integer_points(domain, curve), *_list_huge_points(domain, curve))
+    rows = [row for place in places for row in _evaluate_sample(f, g, place, exact_logs=exact_logs)]
     while len(rows) > 1 and rows[0].g > 0 and rows[1].g > 0 and not rows[0].f / rows[0].g < rows[1].f / rows[1].g:
         del rows[0]
     return rows[:MAX_SAMPLES]
 
 
-def _list_integer_points(domain: Domain, curve: Curve) -> Iterator[tuple[dict[str, str], Mapping[str, int], bool]]:
+def _list_integer_points(domain: Domain, curve: Curve) -> Iterator[Place]:
     """Yield integer sizes near the curve that satisfy the facts, where the facts can be evaluated."""
     step = math.lcm(*(int(powers[0].q) for powers in curve.scales.values() if powers))
     for time in SAMPLE_TIMES:
         point = _find_integer_point(curve, time * step)
         if point is not None and _satisfies_facts(domain, point):
             at = {name: format_integer(value) for name, value in sorted(point.items())}
-            yield at, point, True
+            yield at, point, point
 
 
-def _list_huge_points(domain: Domain, curve: Curve) -> Iterator[tuple[dict[str, str], Mapping[str, arb], bool]]:
+def _list_huge_points(domain: Domain, curve: Curve) -> Iterator[Place]:
     """Yield sizes on the curve that are too long for digits, written in powers of 2."""
     if domain.facts or domain.has_cache(curve.scales):
         return
@@ -384,25 +389,18 @@ def _list_huge_points(domain: Domain, curve: Curve) -> Iterator[tuple[dict[str, 
         at = {name: format_curve_size(curve, name).replace("T", f"(2^{exponent})") for name in sorted(curve.scales)}
         whole = f"(2^{exponent})"
         at = {name: whole[1:-1] if text == whole else text.replace(f"({whole})", whole) for name, text in at.items()}
-        yield at, point, False
+        yield at, point, None
 
 
-def _evaluate_sample(
-    f: s.Expr,
-    g: s.Expr,
-    at: dict[str, str],
-    point: Mapping[str, int] | Mapping[str, arb],
-    whole: bool,
-    *,
-    exact_logs: bool,
-) -> Iterator[Sample]:
+def _evaluate_sample(f: s.Expr, g: s.Expr, place: Place, *, exact_logs: bool) -> Iterator[Sample]:
     """Yield the sample at a point, if both sides have values there, that of f above 0."""
+    at, point, whole = place
     try:
         above, below = (enclose_value_at(side, point, exact_logs=exact_logs) for side in (f, g))
     except OutOfReachError:
         return
     if min(above.rel_accuracy_bits(), below.rel_accuracy_bits()) >= SHOWN_BITS and above > 0:
-        yield Sample(at, point if whole else None, above, below)
+        yield Sample(at, whole, above, below)
 
 
 def _evaluate_size(curve: Curve, name: str, exponent: int) -> arb:

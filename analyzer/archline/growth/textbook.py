@@ -4,23 +4,61 @@ from __future__ import annotations
 
 import re
 
+from archline.expr.tree import Source, Span
+from archline.language.diagnostics import error
+from archline.language.syntax_rules import UNEXPECTED
+
 _FUNCTION = r"(?:lg|ln|log2?)"
 _ITERATED = re.compile(rf"\b{_FUNCTION}\*(?=\s*\(|\s+\w)")
-_APPLIED = re.compile(
-    rf"\b({_FUNCTION}|log_star)[ \t]+((?!{_FUNCTION}\b|log_star\b)\w+|(?:{_FUNCTION}|log_star)\([^()]*\))"
-)
+_APPLIED = re.compile(rf"\b({_FUNCTION}|log_star)[ \t]+(?=\w)")
 _FACTORIAL = re.compile(r"(?<=[\w)])!(?!=)")
 
 
 def write_brackets(text: str) -> str:
     """Write `lg n` as `lg(n)`, `lg*` as `log_star` and `n!` as `factorial(n)`; other texts stay as they are."""
-    text, found = _ITERATED.sub("log_star", text), 1
-    while found:
-        text, found = _APPLIED.subn(r"\1(\2)", text)
+    text = _ITERATED.sub("log_star", text)
+    # The last function is read first, so that the argument of another one before it has its brackets.
+    for called in reversed(list(_APPLIED.finditer(text))):
+        end = _find_argument_end(text, called.end())
+        text = f"{text[: called.start()]}{called[1]}({text[called.end() : end]}){text[end:]}"
     while mark := _FACTORIAL.search(text):
         start = _find_operand(text, mark.start())
         text = f"{text[:start]}factorial({text[start : mark.start()]}){text[mark.end() :]}"
     return text
+
+
+def require_certain_arguments(source: Source) -> None:
+    """Raise ArchlineError if an operator follows the argument of a function that is written without brackets."""
+    found = re.search(
+        rf"\b({_FUNCTION}\*?|log_star)[ \t]+(?!{_FUNCTION}\b|log_star\b)"
+        r"(?:(\w+)[ \t]*(!(?!=)|\^[ \t]*(?:[\w.]+|(?=\()))|(\d+)[ \t]*(\*[ \t]*\w+))",
+        source.text,
+    )
+    if found is None:
+        return
+    function, operand, operator = found[1], found[2] or found[4], re.sub(r"[ \t]", "", found[3] or found[5])
+    if operator == "^":
+        operator = "^(...)"
+    hint = f"write `{function}({operand}{operator})` or `{function}({operand}){operator}`"
+    if operator == "!":
+        hint = f"write `{function}({operand}!)` or `({function} {operand})!`"
+    line = source.text.count("\n", 0, found.start()) + 1
+    column = found.start() - (source.text.rfind("\n", 0, found.start()) + 1) + 1
+    span = Span(source, line, column, line, column + len(found[0]))
+    raise error(UNEXPECTED, f"`{found[0]}` can be read in two ways", span=span, hint=hint)
+
+
+def _find_argument_end(text: str, start: int) -> int:
+    """Return where the name, the number or the call of a logarithm that begins at `start` ends."""
+    end = start + len(re.match(r"\w+", text[start:])[0])  # type: ignore[index]
+    if not re.fullmatch(rf"{_FUNCTION}|log_star", text[start:end]) or text[end : end + 1] != "(":
+        return end
+    depth = 0
+    for place in range(end, len(text)):
+        depth += (text[place] == "(") - (text[place] == ")")
+        if not depth:
+            return place + 1
+    return end
 
 
 def _find_operand(text: str, end: int) -> int:

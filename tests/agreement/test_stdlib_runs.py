@@ -128,10 +128,10 @@ def test_real_matrices(path: Path, form: str) -> None:
     x = np.random.default_rng(1).normal(size=read.m)
     b = 64
     if form == "csr":
-        rowptr, col, val = read.csr()
+        rowptr, col, val = read.build_csr()
         arguments = {"rowptr": rowptr, "col": col, "val": val, "x": x}
     elif form == "csc":
-        colptr, row, val = read.csc()
+        colptr, row, val = read.build_csc()
         arguments = {"colptr": colptr, "row": row, "val": val, "x": x, "y": np.zeros(read.n)}
     else:
         cut = read.blocks(b, square=True)

@@ -62,7 +62,7 @@ def test_real_matrices_are_as_scipy_reads_them(name: str) -> None:
     assert matrix.nz == by_rows.nnz
     assert matrix.nr == np.diff(by_rows.indptr).max()
     assert matrix.nc == np.diff(by_columns.indptr).max()
-    for ours, theirs in ((matrix.csr(), by_rows), (matrix.csc(), by_columns)):
+    for ours, theirs in ((matrix.build_csr(), by_rows), (matrix.build_csc(), by_columns)):
         np.testing.assert_array_equal(ours[0], theirs.indptr)
         np.testing.assert_array_equal(ours[1], theirs.indices)
         np.testing.assert_array_equal(ours[2], theirs.data)
@@ -131,9 +131,9 @@ def matrices(draw: st.DrawFn) -> SparseMatrix:
 @given(matrices())
 def test_rows_and_columns_are_as_scipy_has_them(matrix: SparseMatrix) -> None:
     expected = scipy.sparse.coo_array((matrix.values, (matrix.rows, matrix.cols)), shape=(matrix.n, matrix.m)).toarray()
-    rowptr, col, val = matrix.csr()
+    rowptr, col, val = matrix.build_csr()
     assert (scipy.sparse.csr_array((val, col, rowptr), shape=expected.shape).toarray() == expected).all()
-    colptr, row, val = matrix.csc()
+    colptr, row, val = matrix.build_csc()
     assert (scipy.sparse.csc_array((val, row, colptr), shape=expected.shape).toarray() == expected).all()
     assert matrix.nr == max(np.diff(rowptr))
     assert matrix.nc == max(np.diff(colptr))

@@ -32,9 +32,9 @@ def order(f: str, g: str, where: str = "", relation: str = "O", *, verify: bool 
     if relation not in RELATIONS:
         raise ValueError(f"relation must be one of {', '.join(RELATIONS)}")
     left, right = _read_expression(f, "F"), _read_expression(g, "G")
-    given = parse_facts(where, "--where") if where.strip() else ()
-    _require_no_base_of_exponentials((left, right), given)
-    domain = Domain(given)
+    premises = parse_facts(where, "--where") if where.strip() else ()
+    _require_no_base_of_exponentials((left, right), premises)
+    domain = Domain(premises)
     eventually = relation == "compare"
     upper = is_O(left, right, domain, eventually=eventually) if relation != "Omega" else None
     lower = is_O(right, left, domain, eventually=eventually) if relation != "O" else None

@@ -46,7 +46,7 @@ def convert_matrix(
         return _convert_to_blocks(algorithm, form, matrix, block)
     ((index_name, index_type),) = form.indices
     by_rows = _is_by_rows(algorithm, form, index_type)
-    offsets, indices, values = matrix.csr() if by_rows else matrix.csc()
+    offsets, indices, values = matrix.build_csr() if by_rows else matrix.build_csc()
     count, below, longest = (matrix.n, matrix.m, matrix.nr) if by_rows else (matrix.m, matrix.n, matrix.nc)
     arrays: Arrays = {form.name: offsets, index_name: indices}
     if form.values is not None:

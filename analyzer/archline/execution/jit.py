@@ -120,7 +120,7 @@ def _register_bit_functions() -> None:
     extending = import_module("numba.extending")
     types = import_module("numba.core.types")
 
-    def population(_typing: Any, word: Any) -> Any:
+    def count_set_bits(_typing: Any, word: Any) -> Any:
         def emit_population(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             return builder.ctpop(arguments[0])
 
@@ -150,7 +150,7 @@ def _register_bit_functions() -> None:
         return read_compiled
 
     extending.overload(read_now)(read_now_of)
-    count_ones = extending.intrinsic(population)
+    count_ones = extending.intrinsic(count_set_bits)
     count_zeros = extending.intrinsic(leading_zeros)
 
     def popcount_of(word: Any) -> Any:

@@ -56,11 +56,11 @@ class SparseMatrix:
         """The maximum number of entries in a column."""
         return _count_most_frequent(self.cols)
 
-    def csr(self) -> tuple[Integers, Integers, Reals]:
+    def build_csr(self) -> tuple[Integers, Integers, Reals]:
         """Return `(rowptr[n+1], col[nz], val[nz])`: row i is at rowptr[i]..rowptr[i+1], in order of columns."""
         return _compute_offsets(self.rows, self.n), self.cols.copy(), self.values.copy()
 
-    def csc(self) -> tuple[Integers, Integers, Reals]:
+    def build_csc(self) -> tuple[Integers, Integers, Reals]:
         """Return `(colptr[m+1], row[nz], val[nz])`: column j is at colptr[j]..colptr[j+1], in order of rows."""
         order = np.argsort(self.cols, kind="stable")
         return _compute_offsets(self.cols, self.m), self.rows[order], self.values[order]

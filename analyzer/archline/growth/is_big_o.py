@@ -246,7 +246,7 @@ class Refuted:
 
     @property
     def table(self) -> list[Mapping[str, object]]:
-        """Samples of the curve with the values of f and g as they were asked for, of which proofs know the orders."""
+        """Samples of the curve with the values of f and g as they were asked for."""
         if not isinstance(self.found, Divergence):
             return []
         rows = sample_curve(*self.question.asked, self.question.domain, self.found.curve, exact_logs=True)

@@ -29,23 +29,23 @@ def write_brackets(text: str) -> str:
 
 def require_certain_arguments(source: Source) -> None:
     """Raise ArchlineError if an operator follows the argument of a function that is written without brackets."""
-    found = re.search(
+    match = re.search(
         rf"\b({_FUNCTION}\*?|log_star)[ \t]+(?!{_FUNCTION}\b|log_star\b)"
         r"(?:(\w+)[ \t]*(!(?!=)|\^[ \t]*(?:[\w.]+|(?=\()))|(\d+)[ \t]*(\*[ \t]*\w+))",
         source.text,
     )
-    if found is None:
+    if match is None:
         return
-    function, operand, operator = found[1], found[2] or found[4], re.sub(r"[ \t]", "", found[3] or found[5])
+    function, operand, operator = match[1], match[2] or match[4], re.sub(r"[ \t]", "", match[3] or match[5])
     if operator == "^":
         operator = "^(...)"
     hint = f"write `{function}({operand}{operator})` or `{function}({operand}){operator}`"
     if operator == "!":
         hint = f"write `{function}({operand}!)` or `({function} {operand})!`"
-    line = source.text.count("\n", 0, found.start()) + 1
-    column = found.start() - (source.text.rfind("\n", 0, found.start()) + 1) + 1
-    span = Span(source, line, column, line, column + len(found[0]))
-    raise error(UNEXPECTED, f"`{found[0]}` can be read in two ways", span=span, hint=hint)
+    line = source.text.count("\n", 0, match.start()) + 1
+    column = match.start() - (source.text.rfind("\n", 0, match.start()) + 1) + 1
+    span = Span(source, line, column, line, column + len(match[0]))
+    raise error(UNEXPECTED, f"`{match[0]}` can be read in two ways", span=span, hint=hint)
 
 
 def _find_argument_end(text: str, start: int) -> int:

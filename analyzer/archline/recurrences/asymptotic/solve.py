@@ -439,10 +439,10 @@ class _SystemSolver:
 
         That holds above those of the caller: up to a step beyond them, a base value of the caller is added.
         """
-        bases, others = self._bases[callee], self._bases[caller]
+        bases, outer = self._bases[callee], self._bases[caller]
         calls = [x for branch in self._branches[callee] for x in branch.calls if x.argument.is_step]
         steps = [-call.argument.offset for call in calls if call.function == callee]
         added = [-call.argument.offset for call in calls if call.function == caller and not call.weight.depends_on_size]
-        if bases.growing or not steps or not added or len(self._branches[callee]) > 1 or not others.growing:
-            return replace(bases, positive=bases.positive or others.positive)
-        return replace(bases, growing=others.growing if 0 < min(steps) <= max(added) else (), positive=True)
+        if bases.growing or not steps or not added or len(self._branches[callee]) > 1 or not outer.growing:
+            return replace(bases, positive=bases.positive or outer.positive)
+        return replace(bases, growing=outer.growing if 0 < min(steps) <= max(added) else (), positive=True)

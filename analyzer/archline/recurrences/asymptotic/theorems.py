@@ -48,7 +48,7 @@ DECIMAL_PATTERN = re.compile(r"\d+\.\d+")
 
 
 class NoContributionError(OutOfReachError):
-    """Neither a term nor a base value contributes to the growth of a function."""
+    """No term and no base value adds to the growth of a function."""
 
 
 @record

@@ -471,10 +471,12 @@ def _sum_of_floors(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly
 
 
 def _is_floor_of_negated_variable(atom: a.Floor, variable: str) -> bool:
-    """Test whether the atom is floor((c - v)/m), also written floor((c + (m-1)*v)/m), with c free of v and m not 2."""
+    """Test whether the atom is floor((c - v)/m), also written floor((c + (m-1)*v)/m), with c, m free of v and m not 2."""
     now = Poly.symbol(variable)
-    return atom.modulus != 2 * ONE and any(
-        variable not in (atom.argument + term).names for term in (now, now * (1 - atom.modulus))
+    return (
+        {variable}.isdisjoint(atom.modulus.names)
+        and atom.modulus != 2 * ONE
+        and any(variable not in (atom.argument + term).names for term in (now, now * (1 - atom.modulus)))
     )
 
 

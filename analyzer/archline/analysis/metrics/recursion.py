@@ -178,8 +178,7 @@ class RecursionSolver:
         if by_data:
             return f"{' and '.join(by_data)} in its calls {'is' if len(by_data) == 1 else 'are'} computed from data"
         if plain:
-            facts, names = ", ".join(f"{name} >= 0" for name in plain), " and ".join(f"`{name}`" for name in plain)
-            return f"`where {facts}` in its header makes {names} {'a size' if len(plain) == 1 else 'sizes'}"
+            return _suggest_minima(plain)
         return "declare what decreases with `decreases` in its header"
 
     @memoised
@@ -436,6 +435,8 @@ class RecursionSolver:
             above = InductionProof("<=", limit, reason="it is at most the work")
         if above is None:
             reason = f"no closed form or bound of the recursion of `{algorithm.name}` was found"
+            if len(indices := self._outer.module.signatures[algorithm].indices) == 1:
+                reason += f"; {_suggest_minima(indices)}"
             return by_levels or MetricSolution(UnknownAmount(append_failures(reason), algorithm.span))
         recursive = [equation for equation in lower.equations if equation.recursive]
         if low is not None:
@@ -529,6 +530,12 @@ class RecursionSolver:
         if isinstance(solution.amount, UnknownAmount):
             return None
         return solution.pieces[-1].upper if solution.pieces else solution.amount.upper
+
+
+def _suggest_minima(names: Sequence[str]) -> str:
+    """Suggest the facts that make parameters sizes."""
+    facts, sizes = ", ".join(f"{name} >= 0" for name in names), " and ".join(f"`{name}`" for name in names)
+    return f"`where {facts}` in its header makes {sizes} {'a size' if len(names) == 1 else 'sizes'}"
 
 
 def _find_data_of_calls(algorithm: s.Algorithm) -> tuple[list[str], list[str]]:

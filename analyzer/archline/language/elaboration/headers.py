@@ -91,11 +91,18 @@ def read_counts(algorithm: s.Algorithm) -> s.Algorithm:
 def _convert_raised_sizes(algorithm: s.Algorithm) -> s.Algorithm:
     """Return an algorithm whose scalar sizes that its calls of itself raise by 1 are indices with the same minimum."""
     extents = find_mentioned_names(tuple(type_.shape for type_ in s.find_nodes(algorithm, s.ArrayType)))
+    compared = [
+        (node.left, node.right)
+        for node in s.find_nodes(algorithm.body, s.Binary)
+        if node.op in ("==", "!=", "<", "<=", ">", ">=") and len(s.find_names((node.left, node.right))) > 1
+    ]
     raised = {
         parameter.name
         for place, parameter in enumerate(algorithm.parameters)
         if isinstance(parameter.type, s.SizeType)
         and parameter.name not in extents
+        # Without another value as its end it grows for ever.
+        and parameter.name in s.find_names(tuple(compared))
         and any(_read_step(value, parameter.name) == 1 for value in _list_passed_values(algorithm, place))
     }
     minima = build.lower_bound_facts(sorted(raised - find_stated_minima(algorithm.where).keys()), 1)

@@ -471,7 +471,7 @@ def _sum_of_floors(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly
 
 
 def _is_floor_of_negated_variable(atom: a.Floor, variable: str) -> bool:
-    """Test whether the atom is floor((c - v)/m), also written floor((c + (m-1)*v)/m), with c, m free of v and m not 2."""
+    """Whether an atom is floor((c - v)/m), also written floor((c + (m-1)*v)/m), with c and m free of v, m not 2."""
     now = Poly.symbol(variable)
     return (
         {variable}.isdisjoint(atom.modulus.names)

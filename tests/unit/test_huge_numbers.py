@@ -275,7 +275,7 @@ def test_the_base_of_shifted_sizes_is_where_they_shrink(text: str, assumed: str)
 
 
 NUMBERS_IN_RECURRENCES = {
-    "a long step": ("T(n) = T(n - 10^400) + 1, T(1) = 1", "refused"),
+    "a long step": ("T(n) = T(n - 10^400) + 1, T(1) = 1", "solved"),
     "two long weights": ("T(n) = 10^400*T(n-1) + 10^400*T(n-2), T(0) = 1", "exponential"),
     "a cubic that grows too fast": ("T(n) = 10^400*T(n-1) + 10^400*T(n-2) + T(n-3), T(0) = 1", "refused"),
     "a short step beside a long one": ("T(n) = T(n-1) + T(n - 1 - 1/10^400) + 1, T(0) = 1", "refused"),

@@ -34,6 +34,8 @@ MOVES = [
     "i += 1",
     "i -= 1",
     "i = i + 2",
+    "i = 1 + i",
+    "i += -1",
     "j += 1",
     "j -= 1",
     "i = j",
@@ -75,6 +77,7 @@ def test_no_run_leaves_a_loop_that_never_ends(seed: int) -> None:
 ENDLESS = {
     "while i < n:\n        t += a[i]": "where `0 < n`",
     "while i < n:\n        i -= 1": "where `0 < n`",
+    "while i < n:\n        i += -1": "where `0 < n`",
     "while i != n:\n        if t > 1.0:\n            i -= 1": "where `0 != n`",
     "while i < n and t < 1.0:\n        i -= 1": "",
     "while i <= n or j > 0:\n        j += 1": "",

@@ -120,7 +120,7 @@ def _count_while(loop: s.While, starts: Mapping[str, s.Expr], scope: Scope) -> C
 
 
 def _count_segment(
-    test: s.Expr, starts: Mapping[str, s.Expr], moves: Mapping[str, tuple[_Move, ...]], around: Scope
+    test: s.Expr, starts: Mapping[str, s.Expr], moves: Mapping[str, tuple[Move, ...]], around: Scope
 ) -> Poly | None:
     """Count the iterations of a register from one entry of an offsets array to a later one; None for others."""
     match test:
@@ -132,9 +132,9 @@ def _count_segment(
             return None
 
 
-def _moves_by_one(moves: tuple[_Move, ...]) -> bool:
+def _moves_by_one(moves: tuple[Move, ...]) -> bool:
     match moves:
-        case (_Move(kind="+", amount=s.Integer(value=1)),):
+        case (Move(kind="+", amount=s.Integer(value=1)),):
             return True
         case _:
             return False
@@ -142,7 +142,7 @@ def _moves_by_one(moves: tuple[_Move, ...]) -> bool:
 
 # Moves
 @record
-class _Move:
+class Move:
     """A change of a register x by an iteration: x + amount, factor*x + offset, x//factor, x^2 or floor(sqrt(x))."""
 
     kind: str
@@ -150,15 +150,15 @@ class _Move:
     offset: int = 0
 
 
-def _read_moves(loop: s.While) -> dict[str, tuple[_Move, ...]]:
+def _read_moves(loop: s.While) -> dict[str, tuple[Move, ...]]:
     """Map the registers that each whole iteration moves to their moves, which stand outside of its branches."""
-    moves: dict[str, list[_Move]] = {}
+    moves: dict[str, list[Move]] = {}
     counted: dict[str, int] = {}
     for statement in _iterate_certain_statements(loop.body):
         if isinstance(statement, s.Simple):
             for name in statement.sets:
                 counted[name] = counted.get(name, 0) + 1
-                if (move := _read_move(name, statement)) is not None:
+                if (move := read_move(name, statement)) is not None:
                     moves.setdefault(name, []).append(move)
     everywhere = [name for node in s.find_nodes(loop.body, s.Simple) for name in node.sets]
     variables = {inner.variable for inner in s.find_nodes(loop.body, s.Loop)}
@@ -189,16 +189,17 @@ def _leaves_loop(block: Sequence[s.Stmt]) -> bool:
     return bool(block) and isinstance(block[-1], s.Exit) and block[-1].kind != "continue"
 
 
-def _read_move(name: str, statement: s.Simple) -> _Move | None:
+def read_move(name: str, statement: s.Simple) -> Move | None:
+    """Return how a statement moves a register; None if it sets it in another way."""
     match statement:
         case s.Assign(target=s.Name(), op="+=", value=value):
-            return _Move("+", value)
+            return Move("+", value)
         case s.Assign(target=s.Name(), op="-=", value=value):
-            return _Move("+", s.Unary("-", value, span=value.span))
+            return Move("+", s.Unary("-", value, span=value.span))
         case s.Assign(target=s.Name(), op="*=", value=s.Integer(value=factor)) if factor > 1:
-            return _Move("*", factor)
+            return Move("*", factor)
         case s.Assign(target=s.Name(id=target), op="*=", value=s.Name(id=other)) if target == other:
-            return _Move("square", 2)
+            return Move("square", 2)
         case s.Assign(target=s.Name(), op="=", value=value):
             return _read_assigned_move(name, value)
         case _:
@@ -206,42 +207,42 @@ def _read_move(name: str, statement: s.Simple) -> _Move | None:
             return None
 
 
-def _read_assigned_move(name: str, value: s.Expr) -> _Move | None:
+def _read_assigned_move(name: str, value: s.Expr) -> Move | None:
     def is_register(expr: s.Expr) -> bool:
         return isinstance(expr, s.Name) and expr.id == name
 
     match value:
         case s.Binary(op="*", left=left, right=right) if is_register(left) and is_register(right):
-            return _Move("square", 2)
+            return Move("square", 2)
         case s.Binary(op="^", left=left, right=s.Integer(value=2)) if is_register(left):
-            return _Move("square", 2)
+            return Move("square", 2)
         case s.Binary(op="+", left=left, right=right) if is_register(left) and is_register(right):
-            return _Move("*", 2)
+            return Move("*", 2)
         case (
             s.Binary(op="*", left=s.Integer(value=factor), right=other)
             | s.Binary(op="*", left=other, right=s.Integer(value=factor))
         ) if is_register(other) and factor > 1:
-            return _Move("*", factor)
+            return Move("*", factor)
         case s.Binary(op="+" | "-" as op, left=inner, right=s.Integer(value=offset)) if (
             scaled := _read_assigned_move(name, inner)
         ) is not None and scaled.kind == "*":
-            return _Move("*", scaled.amount, offset if op == "+" else -offset)
+            return Move("*", scaled.amount, offset if op == "+" else -offset)
         case s.Binary(op="+", left=left, right=right) if is_register(left):
-            return _Move("+", right)
+            return Move("+", right)
         case s.Binary(op="+", left=left, right=right) if is_register(right):
-            return _Move("+", left)
+            return Move("+", left)
         case s.Binary(op="-", left=left, right=right) if is_register(left):
-            return _Move("+", s.Unary("-", right, span=right.span))
+            return Move("+", s.Unary("-", right, span=right.span))
         case s.Binary(op="//", left=left, right=divisor) if is_register(left) and (factor := _read_number(divisor)) > 1:
-            return _Move("//", factor)
+            return Move("//", factor)
         case s.Call(function="floor", arguments=(s.Call(function="sqrt", arguments=(operand,)),)) if is_register(
             operand
         ):
-            return _Move("root", 2)
+            return Move("root", 2)
         case s.Call(function="floor", arguments=(s.Binary(op="/", left=left, right=divisor),)) if (
             is_register(left) and (factor := _read_number(divisor)) > 1
         ):
-            return _Move("//", factor)
+            return Move("//", factor)
         case _:
             return None
 
@@ -295,7 +296,7 @@ class _Counter:
                 return None
 
 
-def _make_counter(start: s.Expr, moves: tuple[_Move, ...], scope: Scope, around: Scope) -> _Counter | None:
+def _make_counter(start: s.Expr, moves: tuple[Move, ...], scope: Scope, around: Scope) -> _Counter | None:
     first = known_value(start, scope)
     if first is None or not a.is_integral(first):
         return None
@@ -313,7 +314,7 @@ def _make_counter(start: s.Expr, moves: tuple[_Move, ...], scope: Scope, around:
 def _find_growing_counters(
     loop: s.While,
     starts: Mapping[str, s.Expr],
-    moves: Mapping[str, tuple[_Move, ...]],
+    moves: Mapping[str, tuple[Move, ...]],
     counters: Mapping[str, _Counter],
     scope: Scope,
     around: Scope,
@@ -329,7 +330,7 @@ def _find_growing_counters(
     simple = (statement for statement in _iterate_certain_statements(loop.body) if isinstance(statement, s.Simple))
     for statement in simple:
         for name in statement.sets:
-            move = _read_move(name, statement) if name in moves else None
+            move = read_move(name, statement) if name in moves else None
             amount = known_value(move.amount, inside) if move and isinstance(move.amount, s.Expr) else None
             if name in inside.values and name in counters:
                 value = None if amount is None else inside.values[name] + amount

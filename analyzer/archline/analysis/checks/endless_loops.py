@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from archline.expr.text import format_expression
 from archline.expr.tree import substitute_names
-from archline.ir.counters import find_initial_values
+from archline.ir.counters import Move, find_initial_values, read_move
 from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope, known_value
 from archline.language import syntax as s
@@ -99,18 +99,11 @@ class _LoopBody:
         for statement in self._simple:
             if name not in statement.sets:
                 continue
-            match statement:
-                case s.Assign(target=s.Name(), op="+=" | "-=" as op, value=amount, outputs=()) if self._is_positive(
-                    amount
-                ):
-                    yield 1 if op == "+=" else -1
-                case s.Assign(
-                    target=s.Name(),
-                    op="=",
-                    value=s.Binary(op="+" | "-" as op, left=s.Name(id=old), right=amount),
-                    outputs=(),
-                ) if old == name and self._is_positive(amount):
-                    yield 1 if op == "+" else -1
+            match read_move(name, statement):
+                case Move(kind="+", amount=s.Unary(op="-", operand=amount)) if self._is_positive(amount):
+                    yield -1
+                case Move(kind="+", amount=s.Integer() | s.Name() as amount) if self._is_positive(amount):
+                    yield 1
                 case _:
                     # Any other statement may set the register to any value.
                     yield from (-1, 1)

@@ -83,7 +83,7 @@ class Row:
     @staticmethod
     def read(topic: str, keys: dict[str, Any]) -> Row:
         """Read a row of a topic's file. Raises RowError for missing, unknown or empty keys."""
-        known = {each.name for each in fields(Row)} - {"topic"}
+        known = {column.name for column in fields(Row)} - {"topic"}
         name = f"{topic}: {keys.get('name', '?')}"
         missing, unknown = set(REQUIRED) - keys.keys(), keys.keys() - known
         if missing or unknown:

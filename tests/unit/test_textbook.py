@@ -164,11 +164,11 @@ def test_facts_of_the_statement_of_the_program_and_of_cases_count() -> None:
         judge(row("n", "n", why="so"), cases)
 
 
-def test_iterations_are_told_unless_the_literature_has_them_too() -> None:
+def test_iterations_are_reported_unless_the_literature_has_them_too() -> None:
     free = derived(growth("n*T", "n*T"), loops=(("T", "textbook/sorting.algo:3"),))
-    told = judge(row("n^2"), free)
-    assert (told.kind, "sorting.algo:3" in told.text) == ("in T", True)
-    assert not told.shared
+    verdict = judge(row("n^2"), free)
+    assert (verdict.kind, "sorting.algo:3" in verdict.text) == ("in T", True)
+    assert not verdict.shared
     both = judge(row("n*T", "n*T", data="T is the number of iterations"), free)
     assert (both.kind, both.shared) == ("in T", True)
     with pytest.raises(RowError, match="say in `data`"):

@@ -8,7 +8,7 @@ from archline.expr.tree import Source, rewrite_parts
 from archline.growth.is_big_o import Proved, Refuted, Undecided, Verdict, is_O
 from archline.growth.log_domain import Domain
 from archline.growth.sequences import replace_sequences
-from archline.growth.textbook import require_certain_arguments, write_brackets
+from archline.growth.textbook import SPELLINGS, require_certain_arguments, write_brackets
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.parser import parse_expression, parse_facts
@@ -52,9 +52,6 @@ def order(f: str, g: str, where: str = "", relation: str = "O", *, verify: bool 
         order=relation_of_orders,
         checks=_check_verdicts(*texts, facts, upper, lower) if verify else None,
     )
-
-
-SPELLINGS = {"lg": "log2", "ln": "log"}
 
 
 def _read_expression(text: str, place: str) -> s.Expr:

@@ -243,7 +243,8 @@ def find_names(value: object) -> frozenset[str]:
 
 
 @cache
-def _list_compared_fields(kind: type[Node]) -> tuple[str, ...]:
+def list_compared_fields(kind: type[Node]) -> tuple[str, ...]:
+    """List the names of the fields of a kind of nodes, in their order, without spans."""
     return tuple(declared.name for declared in fields(kind) if declared.name not in ("span", "name_span"))
 
 
@@ -275,7 +276,7 @@ def rewrite_tree(value: Any, change: Change) -> Any:
 def rewrite_fields(node: Node, change: Change) -> Any:
     """Replace the nodes inside a node, not the node itself, as `rewrite_tree` does."""
     parts = {}
-    for name in _list_compared_fields(type(node)):  # type: ignore[arg-type]
+    for name in list_compared_fields(type(node)):  # type: ignore[arg-type]
         old = getattr(node, name)
         new = rewrite_tree(old, change)
         if new is not old:
@@ -286,7 +287,7 @@ def rewrite_fields(node: Node, change: Change) -> Any:
 def make_structural_key(value: object) -> object:
     """Return the tree as nested tuples without spans, equal for two parts of the same meaning."""
     if isinstance(value, Node):
-        parts = (getattr(value, name) for name in _list_compared_fields(type(value)))  # type: ignore[arg-type]
+        parts = (getattr(value, name) for name in list_compared_fields(type(value)))  # type: ignore[arg-type]
         return (type(value).__name__, *(make_structural_key(part) for part in parts))
     if isinstance(value, tuple):
         return tuple(make_structural_key(part) for part in value)

@@ -8,6 +8,8 @@ from archline.expr.tree import Source, Span
 from archline.language.diagnostics import error
 from archline.language.syntax_rules import UNEXPECTED
 
+SPELLINGS = {"lg": "log2", "ln": "log"}
+"""The functions of the language that textbooks write in another way."""
 _FUNCTION = r"(?:lg|ln|log2?)"
 _ITERATED = re.compile(rf"\b{_FUNCTION}\*(?=\s*\(|\s+\w)")
 _APPLIED = re.compile(rf"\b({_FUNCTION}|log_star)[ \t]+(?=\w)")

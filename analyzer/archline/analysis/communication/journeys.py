@@ -140,7 +140,7 @@ class _Guide:
             return None
         ends = (index, index + 1)
         if distances:
-            # Where the chain turns around the end of the axis, its processors are known by their distances only.
+            # A chain that wraps around the end of its axis fixes only the distances between its processors.
             free = inside.facts.make_unused_name(name)
             inside = inside.with_facts(inside.facts.with_symbol(free, (ZERO,), (axis.extent - 1,)))
             inside = _move_place(inside, name, Poly.symbol(free))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 from typing import Any
 
-from archline.expr.tree import Node, rewrite_fields, rewrite_tree, tree_node
+from archline.expr.tree import Change, Node, rewrite_fields, rewrite_tree, tree_node
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable
 from archline.language.model import Module
@@ -219,12 +219,8 @@ class _Builder:
 
         def change_node(node: Node) -> Any:
             match node:
-                case s.Name(id=name) if name in values:
-                    return values[name]
-                case s.Name(id=name) if name in names:
-                    return replace(node, id=names[name])
-                case s.Element(array=name) if name in names:
-                    return replace(rewrite_fields(node, change_node), array=names[name])
+                case s.Name() | s.Element():
+                    return _rename_value(node, values, names, change_node)
                 case s.Let(name=name) | s.Local(name=name) if name in names:
                     return replace(rewrite_fields(node, change_node), name=names[name])
                 case s.Loop(variable=name):
@@ -272,12 +268,8 @@ class _Builder:
     ) -> s.Expr:
         def change_node(node: Node) -> Any:
             match node:
-                case s.Name(id=name) if name in values:
-                    return values[name]
-                case s.Name(id=name) if name in names:
-                    return replace(node, id=names[name])
-                case s.Element(array=name) if name in names:
-                    return replace(rewrite_fields(node, change_node), array=names[name])
+                case s.Name() | s.Element():
+                    return _rename_value(node, values, names, change_node)
                 case s.Call() if node in self._module.targets:
                     inner = self._express_call(node, callers)
                     return None if inner is None else rewrite_tree(inner, change_node)
@@ -289,6 +281,22 @@ class _Builder:
 
 
 _PLAIN_TYPES = (s.ScalarType, s.SizeType, s.IndexType)
+
+
+def _rename_value(
+    node: s.Name | s.Element, values: Mapping[str, s.Expr], names: Mapping[str, str], change: Change
+) -> s.Expr | None:
+    """Return what replaces a name or an element: a value, or the same under another name; None if it stays."""
+    match node:
+        case s.Name(id=name) if name in values:
+            return values[name]
+        case s.Name(id=name) if name in names:
+            return replace(node, id=names[name])
+        case s.Element(array=name) if name in names:
+            renamed: s.Element = replace(rewrite_fields(node, change), array=names[name])
+            return renamed
+        case _:
+            return None
 
 
 def _list_local_names(algorithm: s.Algorithm) -> frozenset[str]:

@@ -144,9 +144,7 @@ class Ghosts:
     def _write_mark(self, mark: Mark, subscript: Linear, value: Linear, state: PathState) -> PathState:
         key = make_element_key(mark.array, (subscript,))
         difference = shift_form(value, -mark.number)
-        becomes_other = _is_nonnegative(shift_form(difference, -1), state) or _is_nonnegative(
-            shift_form(scale_form(difference, -1), -1), state
-        )
+        becomes_other = state.is_at_least(difference, 1) or state.is_at_least(scale_form(difference, -1), 1)
         if not becomes_other:
             return self._reset_mark(mark, state)
         stored = state.find_stored(key)
@@ -206,7 +204,7 @@ class Ghosts:
                 item = state.stored.get(make_element_key(items.array, (before,)))
                 return self._forget_items(items, state) if item is None else self._add_row(items, item, 1, state)
             case (1, False) | (-1, True):
-                if not _is_nonnegative(length, state):
+                if not state.is_at_least(length, 0):
                     return state
                 item, state = self.element(state, items.array, last if name == items.last else before)
                 return self._add_row(items, item, -1, state)
@@ -226,14 +224,6 @@ class Ghosts:
         end, state = self.element(state, offsets, shift_form(subscript, 1))
         row = add_forms(end, begin, -1)
         return row, state.with_constraints((row,))
-
-
-def _is_nonnegative(form: Linear, state: PathState) -> bool:
-    """Test whether a form is nonnegative: a number, or above a constraint of the path."""
-    if is_constant(form):
-        return constant_part(form) >= 0
-    above = (add_forms(form, constraint, -1) for constraint in state.constraints)
-    return any(is_constant(rest) and constant_part(rest) >= 0 for rest in above)
 
 
 def find_marks(body: Sequence[s.Stmt], integers: Integers) -> tuple[Mark, ...]:

@@ -793,8 +793,7 @@ class _Builder:
         """Test whether a form is a positive number, a positive size, or above a constraint of the path."""
         if not has_registers(form):
             return self._scope.facts.positive(form_to_poly(form))
-        above = (add_forms(form, constraint, -1) for constraint in state.constraints)
-        return any(is_constant(rest) and constant_part(rest) >= 1 for rest in above)
+        return state.is_at_least(form, 1)
 
     # Conditions
     def _read_condition(self, condition: s.Expr, holds: bool, state: PathState) -> list[tuple[Linear, ...]]:

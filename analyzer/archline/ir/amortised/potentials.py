@@ -145,26 +145,29 @@ def _find_reached(system: TransitionSystem) -> set[str]:
     return {START, *(transition.target for transition in system.transitions)}
 
 
-def find_lost_facts(system: TransitionSystem, invariants: Invariants, whole: IsWhole) -> set[tuple[str, int]]:
-    """Find the facts about arrays, by their numbers, that a write may not keep."""
+def find_lost_facts(system: TransitionSystem, stored: Sequence[StoreProof | None]) -> set[tuple[str, int]]:
+    """Find the facts about arrays, by their numbers, that a write may not keep: those without a proof in `stored`."""
     return {
         (store.array, number)
-        for store, proofs in zip(system.stores, _prove_stores(system, invariants, whole), strict=True)
+        for store, proofs in zip(system.stores, stored, strict=True)
         if proofs is not None and proofs.refuted is None
         for number, proof in enumerate(proofs.kept)
         if proof is None
     }
 
 
-def _prove_stores(system: TransitionSystem, invariants: Invariants, whole: IsWhole) -> Iterator[StoreProof | None]:
+def prove_stores(system: TransitionSystem, invariants: Invariants, whole: IsWhole) -> tuple[StoreProof | None, ...]:
+    """Return, for each write to an array, proofs that it keeps the facts; None at nodes that no path leads to."""
     reached = _find_reached(system)
-    for store in system.stores:
+
+    def prove_store(store: Store) -> StoreProof | None:
         if store.source not in reached:
-            yield None
-            continue
+            return None
         prover = Prover(_store_constraints(system, store, invariants), whole)
         proofs = tuple(map(prover.prove, store.needed))
-        yield StoreProof(proofs, prover.refute() if None in proofs else None)
+        return StoreProof(proofs, prover.refute() if None in proofs else None)
+
+    return tuple(map(prove_store, system.stores))
 
 
 def check_refuted(system: TransitionSystem, invariants: Invariants, whole: IsWhole) -> bool:
@@ -336,14 +339,16 @@ def _compare_multiplied(
                 yield shift_form(least, slack)
 
 
-def prove_induction(system: TransitionSystem, invariants: Invariants, whole: IsWhole) -> Induction | None:
-    """Return the proofs that every path keeps the invariants; None if one is missing."""
+def prove_induction(
+    system: TransitionSystem, invariants: Invariants, stored: tuple[StoreProof | None, ...], whole: IsWhole
+) -> Induction | None:
+    """Return the proofs that every path keeps the invariants, with those about writes; None if one is missing."""
     proofs: list[tuple[Proof, ...]] = []
     for transition in system.transitions:
         prover = Prover(path_constraints(system, transition, invariants), whole)
         claims = (substitute_form(form, transition.update) for form in invariants.get(transition.target, ()))
         proofs.append(tuple(proof for proof in map(prover.prove, claims) if proof is not None))
-    induction = Induction(system, invariants, tuple(proofs), tuple(_prove_stores(system, invariants, whole)))
+    induction = Induction(system, invariants, tuple(proofs), stored)
     return induction if induction.check(whole) else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from archline.ir.amortised.linear import Column, Linear, freeze_form
+from archline.ir.amortised.linear import Column, Linear, add_forms, constant_part, freeze_form, is_constant
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import field, record, replace
@@ -35,6 +35,13 @@ class PathState:
 
     def with_constraints(self, more: Iterable[Linear]) -> PathState:
         return replace(self, constraints=(*self.constraints, *more))
+
+    def is_at_least(self, form: Linear, least: int) -> bool:
+        """Test whether a form is at least a number, as a constant or by its difference from a constraint."""
+        if is_constant(form):
+            return constant_part(form) >= least
+        above = (add_forms(form, constraint, -1) for constraint in self.constraints)
+        return any(is_constant(rest) and constant_part(rest) >= least for rest in above)
 
     def find_stored(self, key: ElementKey) -> Linear | None:
         """Return the value of an element that was written on the path."""

@@ -21,13 +21,13 @@ from archline.ir.amortised.paths import TooManyPathsError, TransitionSystem, bui
 from archline.ir.amortised.potentials import (
     Balance,
     Induction,
-    Invariants,
     find_balances,
     find_invariants,
     find_lost_facts,
     find_stuck_path,
     move_to_feasible,
     prove_induction,
+    prove_stores,
 )
 from archline.ir.amounts import KnownAmount, exact_amount, scale_amount
 from archline.ir.conditions import scope_after
@@ -116,24 +116,27 @@ def _find_smaller_sums(
 
     An inner loop from i that doubles up to n has log2(n/i) iterations, in all at most 2*n.
     """
+    logarithmic = {loop: amount for loop, amount in loops.items() if _is_logarithmic(amount)}
     smaller: dict[s.Loop | s.While, KnownAmount] = {}
+    if not logarithmic:
+        return smaller
     with suppress(OutOfBudgetError, TooComplexError):
         for loop, upper in _iterate_sums_of_counts(body, scope):
-            if loop in loops and _is_logarithmic(loops[loop]):
-                sizes = dict.fromkeys(upper.names | loops[loop].upper.names, LARGE_SIZE)
+            if (amount := logarithmic.get(loop)) is not None:
+                sizes = dict.fromkeys(upper.names | amount.upper.names, LARGE_SIZE)
                 with suppress(OverflowError, EvaluationError):
-                    if evaluate(upper, sizes) < evaluate(loops[loop].upper, sizes):
-                        smaller[loop] = KnownAmount(loops[loop].lower, upper)
+                    if evaluate(upper, sizes) < evaluate(amount.upper, sizes):
+                        smaller[loop] = KnownAmount(amount.lower, upper)
     return smaller
 
 
 def _iterate_sums_of_counts(body: Sequence[s.Stmt], scope: Scope) -> Iterator[tuple[s.While, Poly]]:
     """Yield the loops in a block, inside loops with ranges, with the sums of their bounds by counters."""
     for outer, _, around in _iterate_outer_loops(body, scope):
-        if isinstance(outer, s.While) and (counted := count_while(outer, around)) is not None:
-            yield outer, counted.range.trips
         range_, inner, _ = _enter_loop(outer, around)
         if range_ is not None:
+            if isinstance(outer, s.While):
+                yield outer, range_.trips
             for loop, upper in _iterate_sums_of_counts(outer.body, inner):
                 if isinstance(total := range_.sum(exact_amount(upper)), KnownAmount):
                     yield loop, scope.facts.simplify(total.upper)
@@ -165,15 +168,17 @@ def _bound_in_block(
     amounts, reasons = dict(derived.loops), dict(derived.reasons)
     # Facts that are not proved here are not to be used inside.
     integers = integers if integers.proved else replace(integers, facts=derived.facts, proved=True)
-    outermost = [outer for outer, _, _ in _iterate_outer_loops(body, scope)]
-    if doubled := tuple(loop for loop in loops if loop in outermost and _may_shrink_in_two(loop, amounts.get(loop))):
+    outermost = list(_iterate_outer_loops(body, scope))
+    if doubled := tuple(
+        loop for loop, _, _ in outermost if loop in loops and _may_shrink_in_two(loop, amounts.get(loop))
+    ):
         twice = _try_derivation(lambda: _bound_by_potentials(body, scope, integers, doubled, known, doubled), doubled)
         amounts |= {
             loop: amount for loop, amount in twice.loops.items() if loop not in amounts or _is_logarithmic(amount)
         }
         derived = replace(derived, balances=(*derived.balances, *twice.balances))
     balances, inductions = list(derived.balances), list(derived.inductions)
-    for outer, certain, around in _iterate_outer_loops(body, scope):
+    for outer, certain, around in outermost:
         if outer in loops and outer not in amounts and isinstance(outer, s.While):
             with suppress(OutOfBudgetError):
                 if (counted := count_while(outer, around)) is not None:
@@ -294,21 +299,22 @@ def _is_whole(column: Column) -> bool:
     return isinstance(column, str) or a.is_integral(Poly({column: fmpq(1)}))
 
 
-def _build_system(
+def _build_induction(
     body: Sequence[s.Stmt],
     scope: Scope,
     integers: Integers,
     known: tuple[Linear, ...],
     doubled: tuple[s.Loop | s.While, ...],
-) -> tuple[TransitionSystem, Invariants, Mapping[str, tuple[Linear, ...]]]:
-    """Return the transitions of a block, their invariants, and the facts about arrays that all writes keep."""
+) -> tuple[Induction | None, Mapping[str, tuple[Linear, ...]]]:
+    """Return proofs of the invariants of a block, None if one is missing, and the facts that all writes keep."""
     while True:
         system = build_transitions(body, scope, integers, known, doubled)
         system = replace(system, facts=_list_distinct((*system.facts, *_list_facts(system, scope.facts))))
         system, invariants = find_invariants(system, _is_whole)
-        lost = find_lost_facts(system, invariants, _is_whole)
+        stored = prove_stores(system, invariants, _is_whole)
+        lost = find_lost_facts(system, stored)
         if not lost:
-            return system, invariants, integers.facts
+            return prove_induction(system, invariants, stored, _is_whole), integers.facts
         facts = {
             array: tuple(fact for index, fact in enumerate(facts) if (array, index) not in lost)
             for array, facts in integers.facts.items()
@@ -324,22 +330,22 @@ def _bound_by_potentials(
     known: tuple[Linear, ...],
     doubled: tuple[s.Loop | s.While, ...] = (),
 ) -> TotalBounds:
-    system, invariants, facts_kept = _build_system(body, scope, integers, known, doubled)
+    induction, facts_kept = _build_induction(body, scope, integers, known, doubled)
+    if induction is None:
+        # In floating point a proof may not be found again.
+        return replace(NO_BOUNDS, reasons=dict.fromkeys(loops, UNPROVED))
+    system, invariants = induction.system, induction.invariants
     # A loop inside another one has a logarithm in all only if the outer one has.
     scaled = any(
         isinstance(loop, s.While) and _scales_registers(loop) for loop, _, _ in _iterate_outer_loops(body, scope)
     )
     extended = extend_by_logarithms(system, invariants, _is_whole) if scaled else None
-    induction = prove_induction(system, invariants, _is_whole)
-    if induction is None:
-        # In floating point a proof may not be found again.
-        return replace(NO_BOUNDS, reasons=dict.fromkeys(loops, UNPROVED))
     systems: list[tuple[Induction, Logarithms | None]] = [(induction, None)]
     if extended is not None:
         with_logarithms, logarithms = extended
         facts = _list_distinct((*system.facts, *_list_facts(with_logarithms, scope.facts)))
         with_logarithms = replace(with_logarithms, facts=facts)
-        extended_induction = prove_induction(with_logarithms, invariants, _is_whole)
+        extended_induction = prove_induction(with_logarithms, invariants, (), _is_whole)
         if extended_induction is not None and logarithms.check(with_logarithms, _is_whole):
             systems.insert(0, (extended_induction, logarithms))
     balances: list[Balance] = []

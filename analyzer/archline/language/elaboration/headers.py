@@ -63,9 +63,8 @@ def read_counts(algorithm: s.Algorithm) -> s.Algorithm:
     algorithm = _convert_raised_sizes(_bound_by_ends(algorithm))
     minima = find_stated_minima(algorithm.where)
     relations = [names for fact in algorithm.where if len(names := s.find_names(fact)) > 1]
-    own_calls = [call for call in s.find_nodes(algorithm.body, s.Call) if call.function == algorithm.name]
     indices = {
-        parameter.name: [call.arguments[place] for call in own_calls if place < len(call.arguments)]
+        parameter.name: _list_passed_values(algorithm, place)
         for place, parameter in enumerate(algorithm.parameters)
         if isinstance(parameter.type, s.IndexType)
     }

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import fields
-from functools import cache
 from itertools import count
 from typing import Any, Protocol
 
 from archline.expr.tree import Change as Change
-from archline.expr.tree import Node
+from archline.expr.tree import Node, list_compared_fields
 from archline.expr.tree import rewrite_fields as rewrite_fields
 from archline.expr.tree import rewrite_tree as rewrite_tree
 from archline.language import syntax as s
 from archline.records import replace
 
 
-@cache
-def _list_fields(kind: type[Node]) -> tuple[str, ...]:
-    return tuple(declared.name for declared in fields(kind) if declared.name not in ("span", "name_span"))
-
-
 def list_parts(node: Node) -> tuple[Any, ...]:
     """Return the values of the fields of a node, in their order, without spans."""
-    return tuple(getattr(node, name) for name in _list_fields(type(node)))  # type: ignore[arg-type]
+    return tuple(getattr(node, name) for name in list_compared_fields(type(node)))  # type: ignore[arg-type]
 
 
 def renew_nodes(value: Any) -> Any:
@@ -32,7 +25,7 @@ def renew_nodes(value: Any) -> Any:
         return tuple(map(renew_nodes, value))
     if not isinstance(value, Node):
         return value
-    parts = {name: renew_nodes(getattr(value, name)) for name in _list_fields(type(value))}  # type: ignore[arg-type]
+    parts = {name: renew_nodes(getattr(value, name)) for name in list_compared_fields(type(value))}  # type: ignore[arg-type]
     return replace(value, **parts)
 
 
@@ -102,7 +95,7 @@ def collect_words(value: object) -> set[str]:
     return {
         text
         for node in s.iterate_nodes(value)
-        for name in _list_fields(type(node))  # type: ignore[arg-type]
+        for name in list_compared_fields(type(node))  # type: ignore[arg-type]
         for text in _list_texts(getattr(node, name))
     }
 

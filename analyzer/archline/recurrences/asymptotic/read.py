@@ -12,7 +12,7 @@ from archline.expr.build import join_conditions
 from archline.expr.text import format_expression
 from archline.expr.tree import Source, Span, make_structural_key, rewrite_parts, substitute_names
 from archline.growth.normal_form import expand
-from archline.growth.textbook import write_brackets
+from archline.growth.textbook import SPELLINGS, write_brackets
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, error, suggest_closest
 from archline.language.parser import parse_expression, parse_facts
@@ -90,7 +90,6 @@ _WHEN = re.compile(r"\bwhen\b")
 _SUM_WITH_BOUNDS = re.compile(r"\bsum(?:\s*_\W|\s*\([^;]*[^<>=!]=[^=])")
 _HINT_OF_SUMS = "write sum(T(i)) for T(0) + ... + T(n - 1), sum(T(i) for i in 1..n) for T(1) + ... + T(n - 1)"
 _FUNCTIONS = frozenset(("log2", "log", "sqrt", "rsqrt", "exp", "min", "max", "abs", "floor", "ceil", "factorial"))
-_SPELLINGS = {"lg": "log2", "ln": "log"}
 _ORDERS = frozenset(("O", "Omega", "o", "omega"))
 _OPERATORS = frozenset("+-*/^") | {"//", "%"}
 
@@ -274,9 +273,9 @@ class _RecurrenceReader:
                     return None
                 case s.Call(function=function) if function in self._drafts and _find_calls(part, ("Theta",)):
                     raise self._make_error(NOT_A_VALUE, "Theta(...) stands for a term that is added", part)
-                case s.Call(function=function) if function in _SPELLINGS and function not in self._drafts:
+                case s.Call(function=function) if function in SPELLINGS and function not in self._drafts:
                     spelled = tuple(self._replace_spellings(argument, draft) for argument in part.arguments)
-                    return replace(part, function=_SPELLINGS[function], arguments=spelled)
+                    return replace(part, function=SPELLINGS[function], arguments=spelled)
                 case s.Call(function=function) if function in _ORDERS:
                     hint = f"write Theta(...): a term in {function} leaves the growth open"
                     raise self._make_error(NO_SUCH_FUNCTION, f"`{function}` is only one bound of a term", part, hint)

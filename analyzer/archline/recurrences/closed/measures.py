@@ -27,13 +27,20 @@ LEVEL = "level of the measure"
 
 def bound_by_measure(function: SizeFunction, upper: bool, foreign: ForeignBounds) -> InductionProof | None:
     """Return an upper (or a lower) bound of a function at all sizes; None if none is found."""
+    steps = _list_steps(function, upper, foreign)
+    if steps is None:
+        return None
+    return _bound_above(function, steps) if upper else _bound_below(function, steps)
+
+
+def _list_steps(function: SizeFunction, upper: bool, foreign: ForeignBounds) -> list[Transition] | None:
+    """List the steps of all cases of a function; None if its sizes have other forms, or the cases too many."""
     if function.facts.rewrites:
         return None
     try:
-        steps = [step for case in function.equations for step in build_steps(function, case, upper, foreign=foreign)]
+        return [step for case in function.equations for step in build_steps(function, case, upper, foreign=foreign)]
     except TooComplexError:
         return None
-    return _bound_above(function, steps) if upper else _bound_below(function, steps)
 
 
 def _bound_above(function: SizeFunction, steps: Sequence[Transition]) -> InductionProof | None:
@@ -63,11 +70,8 @@ def bound_by_halves(function: SizeFunction, foreign: ForeignBounds) -> Induction
 
     With s the size in the first call, there are at most 2*(floor(log2(s)) + 1) calls, as a caller's size is at least 1.
     """
-    if function.facts.rewrites:
-        return None
-    try:
-        steps = [step for case in function.equations for step in build_steps(function, case, True, foreign=foreign)]
-    except TooComplexError:
+    steps = _list_steps(function, True, foreign)
+    if steps is None:
         return None
     calling = [step for step in steps if step.calls]
     single = all(len(step.calls) == 1 and step.facts.nonnegative(1 - step.calls[0][0]) for step in calling)

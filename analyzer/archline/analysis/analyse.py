@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, lru_cache, partial
@@ -18,6 +18,7 @@ from archline.analysis.cost import Cost, Costs, build_cost, evaluate_formulas
 from archline.analysis.metrics import accesses as access_counts
 from archline.analysis.metrics.accesses import derive_accesses
 from archline.analysis.metrics.derivation import Derivation
+from archline.analysis.metrics.lines import BY_STATEMENT, Place, split_kind
 from archline.analysis.metrics.operations import STANDARD, CostModel, make_event_model
 from archline.analysis.metrics.relations import relate_costs
 from archline.analysis.metrics.solution import add_amount_to_solution
@@ -28,7 +29,7 @@ from archline.analysis.sampling import list_offsets_rules
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import Formula, format_fact, join_phrases
 from archline.expr.values import evaluate_fact
-from archline.ir.amounts import UnknownAmount, add_amounts, exact_amount
+from archline.ir.amounts import Amount, UnknownAmount, add_amounts, exact_amount
 from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
 from archline.ir.tree import UntracedError
@@ -130,37 +131,11 @@ def _derive_costs(module: Module, algorithm: s.Algorithm, model: CostModel, recu
     if algorithm.grid:
         return _derive_on_grid(module, algorithm)
 
-    def derive_body(coarse: bool) -> tuple[Derivation, Result]:
-        statements = _shared_derivation(module, coarse, model) if recursive else Derivation(module, coarse, model)
-        return statements, statements.derive_total(algorithm)
-
-    outcome = _derive_within_budget(derive_body, RECURSION_EFFORT_FACTOR if recursive else 1)
-    if isinstance(outcome, str):
-        outcome = Derivation(module, True, model), (make_unknown_tally(outcome, algorithm.span), ())
-    statements, (tally, steps) = outcome
-    signature = module.signatures[algorithm]
-    scope = declared_scope(module, algorithm)
-    tally = model.count_event(CALL).then(tally, scope.facts)
-    metrics = {
-        metric: build_cost(metric, tally.total_amount(metric), tally.declared, algorithm) for metric in model.asked
-    }
-    # An unknown amount may contain flops of any kind.
-    flops = tally.total_amount("flops")
-    kinds = {
-        name.removeprefix("flops."): build_cost(
-            name, flops if isinstance(flops, UnknownAmount) else tally.amount(name), tally.declared, algorithm
-        )
-        for name in sorted(tally.sums)
-        if name.startswith("flops.")
-    }
-    if find_recursive_component(module, algorithm):
-        rounds = Tally(rounds=statements.recursions.derive_iteration_costs(algorithm)).fold_iterations(
-            statements.iteration_symbols(algorithm)
-        )
-        metrics = {
-            name: _with_recurrence_results(cost, algorithm, statements, rounds) for name, cost in metrics.items()
-        }
-        kinds = {name: _with_recurrence_results(cost, algorithm, statements, rounds) for name, cost in kinds.items()}
+    statements, tally, steps = _derive_tally(module, algorithm, model, recursive)
+    scope, signature = declared_scope(module, algorithm), module.signatures[algorithm]
+    metrics = _build_metrics(model.asked, tally, algorithm, statements)
+    by_name = _build_metrics((name for name in sorted(tally.sums) if "." in name), tally, algorithm, statements)
+    kinds = {name.removeprefix("flops."): cost for name, cost in by_name.items()}
     costs = relate_costs(_build_costs(module, algorithm, metrics, kinds, steps), module, algorithm, scope.facts)
     if not find_recursive_component(module, algorithm):
         metrics, kinds = (
@@ -170,6 +145,59 @@ def _derive_costs(module: Module, algorithm: s.Algorithm, model: CostModel, recu
         costs = replace(costs, metrics=metrics, flops_by_kind=kinds)
     _assert_invariants(costs, module, algorithm, scope)
     return costs
+
+
+def _derive_tally(
+    module: Module, algorithm: s.Algorithm, model: CostModel, recursive: bool
+) -> tuple[Derivation, Tally, tuple[DerivationStep, ...]]:
+    """Derive the tally of a call and its steps; unknown if that is too complex."""
+
+    def derive_body(coarse: bool) -> tuple[Derivation, Result]:
+        statements = _shared_derivation(module, coarse, model) if recursive else Derivation(module, coarse, model)
+        return statements, statements.derive_total(algorithm)
+
+    outcome = _derive_within_budget(derive_body, (RECURSION_EFFORT_FACTOR if recursive else 1) * model.effort_factor)
+    if isinstance(outcome, str):
+        outcome = Derivation(module, True, model), (make_unknown_tally(outcome, algorithm.span), ())
+    statements, (tally, steps) = outcome
+    return statements, model.count_event(CALL).then(tally, declared_scope(module, algorithm).facts), steps
+
+
+def _build_metrics(
+    names: Iterable[str], tally: Tally, algorithm: s.Algorithm, statements: Derivation
+) -> dict[str, Cost]:
+    """Build the costs of metrics and of kinds of them, by name."""
+
+    def find_amount(name: str) -> Amount:
+        # An unknown amount may contain any kind.
+        total = tally.total_amount(name.partition(".")[0])
+        return total if "." not in name or isinstance(total, UnknownAmount) else tally.amount(name)
+
+    costs = {name: build_cost(name, find_amount(name), tally.declared, algorithm) for name in names}
+    if not find_recursive_component(statements.module, algorithm):
+        return costs
+    rounds = Tally(rounds=statements.recursions.derive_iteration_costs(algorithm)).fold_iterations(
+        statements.iteration_symbols(algorithm)
+    )
+    return {name: _with_recurrence_results(cost, algorithm, statements, rounds) for name, cost in costs.items()}
+
+
+def derive_statement_costs(module: Module, algorithm: s.Algorithm) -> Mapping[Place, Mapping[str, Cost]]:
+    """Derive what the executions of each statement cost in one call, by where it begins and by metric.
+
+    Flops and work sum to those of the call, but for 1 work of the call itself; a bound of a sum may be less than the
+    sum of the bounds. Statements of recursive calls count too, so that a line has its cost at all levels. Empty on a
+    grid.
+    """
+    if algorithm.grid:
+        return {}
+    statements, tally, _ = _derive_tally(module, algorithm, BY_STATEMENT, has_recursion(module, algorithm))
+    names = [name for name in sorted(tally.sums) if "." in name]
+    costs: dict[Place, dict[str, Cost]] = {}
+    for name, cost in _build_metrics(names, tally, algorithm, statements).items():
+        metric, place = split_kind(name)
+        costs.setdefault(place, {})[metric] = cost
+    return dict(sorted(costs.items()))
 
 
 def derive_longest_message_costs(module: Module, algorithm: s.Algorithm) -> Costs:

@@ -73,6 +73,7 @@ class SizeFunction:
     equations: tuple[Equation, ...]
     where: tuple[s.Fact, ...] = ()
     promised: tuple[Poly, ...] = ()
+    metric: str = ""
 
     @property
     def sizes(self) -> tuple[str, ...]:

@@ -205,7 +205,11 @@ class CaseDerivation(Statements):
             applied_costs = replace(
                 applied_costs, rounds={name: once.map_amounts(express_at_call) for name, once in rounds.items()}
             )
-        return self.model.count_event(CALL).then(applied_costs, scope.facts)
+        return self.model.count_event(CALL).then(self._attribute_call(target, applied_costs), scope.facts)
+
+    def _attribute_call(self, target: s.Algorithm, body: Tally) -> Tally:
+        # In a recursion each statement has the costs of all of its executions.
+        return body if target in self._circle else super()._attribute_call(target, body)
 
     def _split_by_conditions_of(self, call: s.Call, target: s.Algorithm, scope: Scope) -> None:
         """Raise UndecidedError for a condition on sizes at the start of a body that is inlined, if it is undecided."""
@@ -510,6 +514,7 @@ class Extraction:
                 tuple(equations),
                 algorithm.where,
                 self._list_promised_values(algorithm),
+                metric,
             )
         return RecurrenceSystem(metric, functions, not split)
 
@@ -527,12 +532,16 @@ class Extraction:
         return tuple(fact for fact in facts if fact.names.isdisjoint(machine))
 
     def collect_functions(self, metric: str) -> dict[str, SizeFunction]:
-        """Collect all functions of a metric that were extracted so far, by name."""
+        """Collect all functions of a metric that were extracted so far, by name; for a kind also those of the total.
+
+        Costs of a statement that calls another recursive algorithm have that algorithm's total in them.
+        """
         result: dict[str, SizeFunction] = {}
         for extracted in self._done.values():
-            system = extracted.systems.get(metric)
-            if isinstance(system, RecurrenceSystem):
-                result |= system.functions
+            for name in {metric.partition(".")[0], metric}:
+                system = extracted.systems.get(name)
+                if isinstance(system, RecurrenceSystem):
+                    result |= system.functions
         return result
 
 

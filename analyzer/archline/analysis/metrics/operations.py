@@ -7,6 +7,7 @@ docs/reference/cost-rules.md has the table.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Protocol
 
@@ -34,6 +35,9 @@ from archline.language.metrics import (
 )
 from archline.language.model import Kind, ViewType
 from archline.records import memoised
+
+
+_NO_CONTEXT = nullcontext()
 
 
 class CostModel:
@@ -97,6 +101,18 @@ class CostModel:
         added = {metric, *METRICS[metric].within}
         names = tuple(definition.name for definition in self._metrics.values() if definition.name in added)
         return (*names, f"{metric}.{DECLARED}") if METRICS[metric].by_kind and metric in names else names
+
+    # Costs by statement
+    effort_factor = 1
+    """The effort of a derivation, as a multiple of that for the metrics that are always derived."""
+
+    def attribute_to(self, statement: s.Stmt) -> AbstractContextManager[None]:
+        """Return a context in which all that is counted is a cost of the statement, where the model splits costs."""
+        return _NO_CONTEXT
+
+    def attribute_call(self, tally: Tally) -> Tally:
+        """Return the tally of a callee's body as a cost of the current statement, where the model splits costs."""
+        return tally
 
     # Costs other than events
     def count_statement(self, statement: s.Stmt, scope: Scope) -> Tally:

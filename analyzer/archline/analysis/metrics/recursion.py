@@ -361,7 +361,7 @@ class RecursionSolver:
         """Map the functions of all other algorithms, by name, to the bounds of their calls."""
         functions = self._extraction.collect_functions(metric)
         foreign = {name: called for name, called in functions.items() if called.algorithm is not function.algorithm}
-        return {name: self._make_call_bound(called, metric, side) for name, called in foreign.items()}
+        return {name: self._make_call_bound(called, called.metric, side) for name, called in foreign.items()}
 
     def _value_table(self, metric: str) -> ValueTable:
         """Return the table that computes values of all functions of a metric."""

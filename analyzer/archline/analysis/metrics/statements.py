@@ -230,7 +230,11 @@ class Statements(StatementVisitor[Scope, Outcome]):
         def express_at_call(amount: Amount) -> Amount:
             return amount_at_sizes(amount, sizes, facts, call)
 
-        return self.model.count_event(CALL).then(body.map_amounts(express_at_call), facts)
+        return self.model.count_event(CALL).then(self._attribute_call(target, body.map_amounts(express_at_call)), facts)
+
+    def _attribute_call(self, target: s.Algorithm, body: Tally) -> Tally:
+        """Return the cost of a callee's body as a cost of the call, where the model splits costs by statement."""
+        return self.model.attribute_call(body)
 
     def evaluate_callee_sizes(self, call: s.Call, target: s.Algorithm, scope: Scope) -> Mapping[str, Poly]:
         """Return the sizes and indices of a callee at a call, in the sizes of the caller.
@@ -265,8 +269,9 @@ class Statements(StatementVisitor[Scope, Outcome]):
         steps: list[DerivationStep] = []
         holds_array = False
         for number, statement in enumerate(body, 1):
-            tally, rule, children = self.statement(statement, scope)
-            tally = self.model.count_statement(statement, scope).then(tally, scope.facts)
+            with self.model.attribute_to(statement):
+                tally, rule, children = self.statement(statement, scope)
+                tally = self.model.count_statement(statement, scope).then(tally, scope.facts)
             if scope.settled:
                 tally = bound_settled_integers(tally, scope)
             total = total.then(tally, scope.facts)

@@ -1,0 +1,91 @@
+"""Split the additive metrics by statement, so that the totals of the statements sum to those of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from archline.algebra.polynomial import ONE
+from archline.analysis.metrics.operations import CostModel
+from archline.analysis.metrics.tally import Tally
+from archline.expr.tree import Span
+from archline.ir.amounts import exact_amount
+from archline.ir.scope import Scope
+from archline.language import syntax as s
+from archline.language.metrics import METRICS, Composition, Event, MetricDefinition
+from archline.records import replace
+
+EXECUTIONS = MetricDefinition("executions", "", "executions of a statement", composition=Composition.SUM)
+_SPLIT = (replace(METRICS["flops"], by_kind=False), METRICS["work"], EXECUTIONS)
+
+
+class Place(NamedTuple):
+    """Where a statement begins."""
+
+    line: int
+    column: int
+
+
+class StatementModel(CostModel):
+    """Counts flops and work, each in total and for each statement, and the executions of each statement.
+
+    A statement is a kind of each metric: `work.12:5` is the work of the statement at line 12, column 5. Derivations
+    sum kinds over loops, branches, and recursive calls as they do the metrics. A call has the costs of its algorithm.
+    """
+
+    effort_factor = 8
+
+    def __init__(self) -> None:
+        super().__init__(_SPLIT)
+        self._place: Place | None = None
+
+    @contextmanager
+    def attribute_to(self, statement: s.Stmt) -> Iterator[None]:
+        outer, self._place = self._place, find_place(statement.span)
+        try:
+            yield
+        finally:
+            self._place = outer
+
+    def count_event(self, event: Event, times: int = 1) -> Tally:
+        return self.attribute_all(super().count_event(event, times))
+
+    def count_statement(self, statement: s.Stmt, scope: Scope) -> Tally:
+        return self.attribute_all(Tally({EXECUTIONS.name: exact_amount(ONE)}))
+
+    def list_declared_metrics(self, metric: str) -> tuple[str, ...]:
+        names = tuple(name for name in super().list_declared_metrics(metric) if "." not in name)
+        return names if self._place is None else (*names, *(_name_kind(name, self._place) for name in names))
+
+    def attribute_all(self, tally: Tally) -> Tally:
+        """Count all that a tally counts, also its iterations, as costs of the current statement."""
+        totals = {name: amount for name, amount in tally.sums.items() if "." not in name}
+        kinds = {} if self._place is None else {_name_kind(name, self._place): totals[name] for name in totals}
+        rounds = {name: self.attribute_all(once) for name, once in tally.rounds.items()}
+        return replace(tally, sums={**totals, **kinds}, rounds=rounds)
+
+    def attribute_call(self, tally: Tally) -> Tally:
+        # What the statements of a callee cost is the cost of the call; how often they are executed is not.
+        own = {name: amount for name, amount in tally.sums.items() if not name.startswith(EXECUTIONS.name)}
+        rounds = {name: self.attribute_call(once) for name, once in tally.rounds.items()}
+        return self.attribute_all(replace(tally, sums=own, rounds=rounds))
+
+
+def find_place(span: Span) -> Place:
+    """Return where the statement of a span begins."""
+    return Place(span.line, span.column)
+
+
+def _name_kind(metric: str, place: Place) -> str:
+    return f"{metric}.{place.line}:{place.column}"
+
+
+def split_kind(name: str) -> tuple[str, Place]:
+    """Return the metric and the place that a kind stands for."""
+    metric, _, place = name.partition(".")
+    line, _, column = place.partition(":")
+    return metric, Place(int(line), int(column))
+
+
+BY_STATEMENT = StatementModel()

@@ -166,7 +166,7 @@ def _derive_tally(
 def _build_metrics(
     names: Iterable[str], tally: Tally, algorithm: s.Algorithm, statements: Derivation
 ) -> dict[str, Cost]:
-    """Build the costs of metrics and of kinds of them, by name."""
+    """Build the costs of metrics and kinds, by name."""
 
     def find_amount(name: str) -> Amount:
         # An unknown amount may contain any kind.

@@ -76,8 +76,8 @@ def parse_processors(text: str) -> int | str:
 @shared.print_cached_text
 def execute(options: argparse.Namespace) -> str:
     """Return the text that the command prints; its decorator prints it and returns the exit status 0."""
-    if options.explain and options.format != "text":
-        raise error(rules.OPTIONS_CLASH, "`--explain` prints text; omit `--format`")
+    if options.explain and options.format not in ("text", "json"):
+        raise error(rules.OPTIONS_CLASH, "`--explain` requires `--format text` or `--format json`")
     if options.lru is not None and options.format not in ("text", "json"):
         raise error(rules.OPTIONS_CLASH, "`--lru` requires `--format text` or `--format json`")
     return shared.make_text_despite_defects(partial(_make_text, options), _read_subjects(options))
@@ -226,7 +226,9 @@ def _render(
     match options.format:
         case "json":
             single = len(views) == 1 and "::" in options.targets[0]
-            page_documents = [full.make_json_document(view.select_metrics(options.metric)) for view in views]
+            page_documents = [
+                full.make_json_document(view.select_metrics(options.metric), options.explain) for view in views
+            ]
             return json.render(page_documents[0] if single else page_documents)
         case "latex" | "markdown":
             write = getattr(documents, options.format)

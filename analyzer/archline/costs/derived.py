@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from archline.algebra.polynomial import Poly
-from archline.analysis.analyse import derive_longest_message_costs, derive_metric
+from archline.analysis.analyse import derive_longest_message_costs, derive_metric, derive_statement_costs
 from archline.analysis.bounds import Piece
 from archline.analysis.cache import parallel
 from archline.analysis.cache import traffic as cache_traffic
@@ -42,6 +42,7 @@ from archline.records import replace
 
 if TYPE_CHECKING:
     from archline.analysis.cache.parallel import SchedulerBound
+    from archline.analysis.metrics.lines import Place
     from archline.claims.by_cases import GeneralCase
     from archline.claims.published import PublishedComparison
     from archline.costs.communication import ProblemBounds
@@ -122,6 +123,11 @@ class DerivedCosts:
                     costs.metrics, self.communication, derivation=costs.derivation
                 )
         return self._requested[metric]
+
+    @cached_property
+    def statements(self) -> Mapping[Place, Mapping[str, Cost]]:
+        """The executions, flops and work of each statement in one call, by its place; empty on a grid."""
+        return derive_statement_costs(*self.executed)
 
     def _replace_costs(self, metrics: Mapping[str, Cost], communication: ProblemBounds | None, **others: Any) -> Self:
         """Return these costs with some metrics, the lower bounds, and other fields of `Costs` replaced."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -33,6 +33,7 @@ from archline.report.view import Contract, ValueRange, make_contract
 if TYPE_CHECKING:
     from archline.analysis.cache.lru.distribution import LruCounts, LruLowerBound
     from archline.analysis.cache.parallel import SchedulerBound
+    from archline.analysis.metrics.lines import Place
     from archline.analysis.metrics.tally import DerivationStep
     from archline.claims.published import PublishedComparison
     from archline.report.communication import CommunicationView
@@ -190,6 +191,8 @@ class CostView:
     restrict_to: Callable[[Region], Costs]
     """The costs in a region, whose `text` assumes the facts of the region."""
     derivation: tuple[DerivationStep, ...] = ()
+    statements: Callable[[], Mapping[Place, Mapping[str, Cost]]] = dict
+    """Returns the executions, flops and work of each statement, by its place."""
     lru: LruView | None = None
     divides: bool = False
     """Whether an assumption is that a division by `/` is exact."""
@@ -274,6 +277,7 @@ def build_cost_view(
         contracts=(),
         at=at,
         derivation=costs.derivation,
+        statements=lambda: derived.statements,
         on_grid=bool(node.grid),
         iterations=iterations,
     )

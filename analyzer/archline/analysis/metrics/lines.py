@@ -21,7 +21,7 @@ _SPLIT = (replace(METRICS["flops"], by_kind=False), METRICS["work"], EXECUTIONS)
 
 
 class Place(NamedTuple):
-    """Where a statement begins."""
+    """The position of the first character of a statement in its source."""
 
     line: int
     column: int
@@ -73,7 +73,7 @@ class StatementModel(CostModel):
 
 
 def find_place(span: Span) -> Place:
-    """Return where the statement of a span begins."""
+    """Return the place of the statement with a span."""
     return Place(span.line, span.column)
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from archline.algebra.polynomial import ZERO
+from archline.analysis.bounds import Bound
 from archline.analysis.cost import FEW_LINES, ReachedRegion, TouchedRegion
 from archline.claims.optimality import OptimalityResult
 from archline.claims.published import PublishedComparison
@@ -107,8 +108,8 @@ def _value_cells(values: ValueRange | None, reason: str | None) -> tuple[str, st
     return format_readable(values.lower), format_readable(values.upper)
 
 
-def make_json_document(view: CostView) -> dict[str, Any]:
-    """Return the JSON document of `archline cost`."""
+def make_json_document(view: CostView, explained: bool = False) -> dict[str, Any]:
+    """Return the JSON document of `archline cost`, with the costs of each statement if it is `explained`."""
     document = {"version": COSTS_VERSION, **pick(view, "algorithm", "parameters", "symbols", "assumptions")}
     if view.warnings:
         document["warnings"] = [pick(warning, "code", "message", "path", "line") for warning in view.warnings]
@@ -123,6 +124,8 @@ def make_json_document(view: CostView) -> dict[str, Any]:
         document["communication_bounds"] = bounds_document(view.communication)
     document["costs"] = {row.metric: _make_cost_document(view, row) for row in view.rows}
     document["flops_by_kind"] = {row.metric: _make_cost_document(view, row) for row in view.kinds}
+    if explained:
+        document["statements"] = make_statement_documents(view)
     document["ensures"] = list(map(make_contract_document, view.contracts))
     if view.schedules:
         document["schedules"] = [pick(schedule, "schedule=name", "bound", "source") for schedule in view.schedules]
@@ -137,7 +140,10 @@ def _make_cost_document(view: CostView, row: CostRow) -> dict[str, Any]:
         **pick(row, "status", "lower", "upper", "growth"),
         "regimes": [
             *(to_json_value(pick(p, "when", "lower", "upper"), view.restrict_to(p.where).text) for p in row.by_case),
-            *({"when": b.where.when, "lower": row.lower or ZERO, "upper": b.value} for b in row.by_cache),
+            *(
+                {"when": bound.where.when, "lower": row.lower or ZERO, "upper": bound.value, "kept": list_kept(bound)}
+                for bound in row.by_cache
+            ),
         ],
         "lowers": [{"by": bound.by, "lower": bound.value} for bound in row.by_loop],
         **pick(row, "reason=why", "place", "declared"),
@@ -154,6 +160,27 @@ def _make_cost_document(view: CostView, row: CostRow) -> dict[str, Any]:
     if row.touched:
         cost["touched"] = [_make_touched_document(view, region) for region in row.touched]
     return cost
+
+
+def list_kept(bound: Bound) -> list[dict[str, Any]]:
+    """List the arrays with lines in the cache where a bound on io holds, and the program lines of their references.
+
+    The lines are held over the iterations of a loop (None: all through the run). References on several program lines
+    share the lines that they hold and fetch.
+    """
+    return [pick(residency, "array", "lines=places", "loop", "held", "fetched") for residency in bound.residencies]
+
+
+def make_statement_documents(view: CostView) -> list[dict[str, Any]]:
+    """List the statements of an algorithm, each with what its executions in one call cost in all."""
+    return [
+        {
+            "line": place.line,
+            "column": place.column,
+            **{metric: pick(cost, "status", "lower", "upper", "reason") for metric, cost in costs.items()},
+        }
+        for place, costs in view.statements().items()
+    ]
 
 
 def _make_touched_document(view: CostView, region: TouchedRegion) -> dict[str, Any]:

@@ -185,8 +185,9 @@ class Interpreter:
 
     # Reading
     def _load(self, text: str) -> None:
-        for _, lines in split_items(Source("<draft>", text)):
-            (item,) = _trees(load_grammar().parse("\n".join(lines) + "\n", start="start").children)
+        for first, lines in split_items(Source("<draft>", text)):
+            written = "\n" * (first - 1) + "\n".join(lines) + "\n"
+            (item,) = _trees(load_grammar().parse(written, start="start").children)
             children = item.children
             if item.data == "record_definition":
                 self._records[str(children[0])] = item

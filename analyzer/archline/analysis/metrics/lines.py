@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from archline.algebra.polynomial import ONE
 from archline.analysis.metrics.operations import CostModel
-from archline.analysis.metrics.tally import Tally
+from archline.analysis.metrics.tally import FREE, Tally
 from archline.expr.tree import Span
 from archline.ir.amounts import exact_amount
 from archline.ir.scope import Scope
@@ -16,7 +16,9 @@ from archline.language import syntax as s
 from archline.language.metrics import METRICS, Composition, Event, MetricDefinition
 from archline.records import replace
 
-EXECUTIONS = MetricDefinition("executions", "", "executions of a statement", composition=Composition.SUM)
+EXECUTIONS = MetricDefinition(
+    "executions", "", "executions of the first statement of a line", composition=Composition.SUM
+)
 _SPLIT = (replace(METRICS["flops"], by_kind=False), METRICS["work"], EXECUTIONS)
 
 
@@ -39,20 +41,25 @@ class StatementModel(CostModel):
     def __init__(self) -> None:
         super().__init__(_SPLIT)
         self._place: Place | None = None
+        self._begins_line = False
 
     @contextmanager
-    def attribute_to(self, statement: s.Stmt) -> Iterator[None]:
-        outer, self._place = self._place, find_place(statement.span)
+    def attribute_to(self, statement: s.Stmt, before: Sequence[s.Stmt]) -> Iterator[None]:
+        outer, place = (self._place, self._begins_line), find_place(statement.span)
+        # One written statement may stand for several, and a block may stand on the line of its loop.
+        last = next((earlier.span.line for earlier in reversed(before) if not _is_declaration(earlier)), None)
+        lines = {last, None if self._place is None else self._place.line}
+        self._place, self._begins_line = place, place.line not in lines and not _is_declaration(statement)
         try:
             yield
         finally:
-            self._place = outer
+            self._place, self._begins_line = outer
 
     def count_event(self, event: Event, times: int = 1) -> Tally:
         return self.attribute_all(super().count_event(event, times))
 
     def count_statement(self, statement: s.Stmt, scope: Scope) -> Tally:
-        return self.attribute_all(Tally({EXECUTIONS.name: exact_amount(ONE)}))
+        return self.attribute_all(Tally({EXECUTIONS.name: exact_amount(ONE)})) if self._begins_line else FREE
 
     def list_declared_metrics(self, metric: str) -> tuple[str, ...]:
         names = tuple(name for name in super().list_declared_metrics(metric) if "." not in name)
@@ -70,6 +77,11 @@ class StatementModel(CostModel):
         own = {name: amount for name, amount in tally.sums.items() if not name.startswith(EXECUTIONS.name)}
         rounds = {name: self.attribute_call(once) for name, once in tally.rounds.items()}
         return self.attribute_all(replace(tally, sums=own, rounds=rounds))
+
+
+def _is_declaration(statement: s.Stmt) -> bool:
+    """Test whether a statement only declares a name, which is no execution."""
+    return isinstance(statement, s.Local) and statement.value is None
 
 
 def find_place(span: Span) -> Place:

@@ -1,0 +1,160 @@
+"""The statements of an algorithm cost in all what a call costs, and each what an interpreter counts at its line."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+
+import archline as al
+from archline.algebra.polynomial import Poly
+from archline.analysis.cost import enclose_count
+from draft_programs import arguments_of, draft_from_seed
+from effort import long, some
+from line_interpreter import COUNTED, LineInterpreter
+from stdlib_targets import TRIED
+
+Interval = tuple[float, float]
+ON_CALL = {"flops": 0, "work": 1}
+"""What a call costs besides its statements."""
+SIZES = (1, 2, 3, 5, 8)
+BETWEEN = {
+    "dijkstra", "kruskal", "fmm_u", "merge", "mergesort", "transpose_co", "quadrant_split", "lower_bound", "insertion_sort", "merge_runs", "merge_by", "merge_order", "sort_places", "binary_search",
+    "lcs", "heap.decrease_key", "union_find.union", "select", "prefix_sum_pairs", "csb_block",
+}  # fmt: skip
+"""Algorithms some of whose statements data chooses between, so that the bounds of their sum are wider than the sum's."""
+
+
+def enclose_lines(costs: Mapping[Any, Mapping[str, Any]], point: Mapping[str, Any]) -> dict[int, dict[str, Interval]]:
+    """Return the bounds of what each line costs at a point."""
+    lines: dict[int, dict[str, Interval]] = defaultdict(lambda: dict.fromkeys(COUNTED, (0, 0)))
+    for place, metrics in costs.items():
+        for metric, cost in metrics.items():
+            low, high = lines[place.line][metric]
+            interval = enclose_count(cost, point)
+            lines[place.line][metric] = (low + interval.lower, high + interval.upper)
+    return lines
+
+
+def check_lines(text: str, name: str, arguments: dict[str, Any]) -> None:
+    """Check that what an interpreter counts at each line lies in the bounds of the line."""
+    algorithm, interpreter = al.loads(text)[name], LineInterpreter(text, name)
+    interpreter.run(name, arguments)
+    bounds = enclose_lines(algorithm.cost().statements, algorithm.run(dict(arguments)).at)
+    for line, counts in interpreter.by_line.items():
+        for metric in COUNTED if line else ():
+            if line not in bounds and metric == "executions":
+                # A `continue` or a `pass` leaves no statement.
+                continue
+            low, high = bounds[line][metric] if line in bounds else (0, 0)
+            assert low <= counts[metric] <= high, f"{text}\n{metric} of line {line}: {counts} outside {low}..{high}"
+
+
+def check_draft(seed: int, depth: int | None = None) -> None:
+    text = draft_from_seed(seed, depth)
+    for n in SIZES:
+        check_lines(text, "f", arguments_of(text, seed, n))
+
+
+@pytest.mark.parametrize("seed", some(range(24), 6))
+def test_a_line_of_a_small_draft_costs_what_an_interpreter_counts(seed: int) -> None:
+    check_draft(seed, 1 + seed % 2)
+
+
+@long
+@pytest.mark.parametrize("seed", range(1000, 1060))
+def test_a_line_of_a_draft_costs_what_an_interpreter_counts(seed: int) -> None:
+    check_draft(seed)
+
+
+RECURSIONS = {
+    "sum_halves": """
+algorithm sum_halves(a: real[n]) -> real:
+    where n >= 1
+    if n == 1:
+        return a[0]
+    let h = n//2
+    left = sum_halves(a[0..h])
+    right = sum_halves(a[h..n])
+    return left + right
+""",
+    "sort": """
+algorithm sort(a: inout real[n]):
+    if n > 1:
+        let h = n//2
+        sort(a[0..h])
+        sort(a[h..n])
+        local b: real[n]
+        i = 0
+        j = h
+        for k in 0..n:
+            if j >= n or (i < h and a[i] <= a[j]):
+                b[k] = a[i]
+                i += 1
+            else:
+                b[k] = a[j]
+                j += 1
+        a = b
+""",
+    "falling": """
+algorithm falling(a: inout real[n]):
+    if n >= 1:
+        for i in 0..n:
+            a[i] *= 2.0
+        falling(a[0..n-1])
+""",
+    "two": """
+algorithm two(a: inout real[n]):
+    if n >= 2:
+        two(a[0..n-1])
+        a[0] += 1.0
+        two(a[0..n-2])
+""",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RECURSIONS)
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 13])
+def test_a_line_of_a_recursion_costs_what_all_calls_execute(name: str, n: int) -> None:
+    check_lines(RECURSIONS[name], name, {"a": list(np.random.default_rng(n).random(n))})
+
+
+def test_costs_of_lines_of_a_recursion_are_solved() -> None:
+    statements = al.loads(RECURSIONS["falling"])["falling"].cost().statements
+    costs = al.loads(RECURSIONS["falling"])["falling"].cost().costs
+    by_line = {
+        place.line: {name: costs.text(cost.upper) for name, cost in of.items()} for place, of in statements.items()
+    }
+    assert by_line[3]["executions"] == "n + 1"
+    assert by_line[5] == {"executions": "1/2*n^2 + 1/2*n", "flops": "1/2*n^2 + 1/2*n", "work": "1/2*n^2 + 1/2*n"}
+
+
+def test_lines_of_a_sparse_product_have_the_nonzeros() -> None:
+    algorithm = al.algorithm("sparse.csr::spmv_csr")
+    first = algorithm.node.span.line
+    lines = enclose_lines(algorithm.cost().statements, {"n": 1000, "nz": 5000, "nr": 40, "m": 1000})
+    totals = {line - first: (values["executions"], values["work"]) for line, values in lines.items()}
+    assert {(5000, 5000)} <= {ends for _, ends in totals.values()}
+    assert sum(high for _, (_, high) in totals.values()) + 1 == algorithm.cost().work.at(n=1000, nz=5000, nr=40, m=1000)
+
+
+@pytest.mark.parametrize("target", some(TRIED, 9))
+def test_lines_sum_to_the_costs_of_a_call(target: str) -> None:
+    """Where all lines are exact their sum is the cost, else it encloses the cost of each run."""
+    report = al.algorithm(target).cost()
+    name = target.partition("::")[2]
+    for metric, more in ON_CALL.items():
+        whole = report.costs[metric]
+        parts = [costs[metric] for costs in report.statements.values() if metric in costs]
+        low, high = (sum((getattr(part, end) for part in parts), Poly.constant(more)) for end in ("lower", "upper"))
+        if all(part.exact for part in parts):
+            assert (low, high) == (whole.lower, whole.upper)
+        else:
+            assert name in BETWEEN
+
+
+def test_a_grid_has_no_costs_of_statements() -> None:
+    assert al.algorithm("distributed.collectives::broadcast_tree").cost().statements == {}

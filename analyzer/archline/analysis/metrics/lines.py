@@ -46,10 +46,13 @@ class StatementModel(CostModel):
     @contextmanager
     def attribute_to(self, statement: s.Stmt, before: Sequence[s.Stmt]) -> Iterator[None]:
         outer, place = (self._place, self._begins_line), find_place(statement.span)
-        # One written statement may stand for several, and a block may stand on the line of its loop.
+        # One written statement may stand for several, a block may stand on the line of its loop, and several `return`
+        # become one, which returns a register.
         last = next((earlier.span.line for earlier in reversed(before) if not _is_declaration(earlier)), None)
+        gathers = isinstance(statement, s.Return) and any(earlier.span == statement.span for earlier in before)
         lines = {last, None if self._place is None else self._place.line}
-        self._place, self._begins_line = place, place.line not in lines and not _is_declaration(statement)
+        begins = place.line not in lines and not gathers and not _is_declaration(statement)
+        self._place, self._begins_line = place, begins
         try:
             yield
         finally:

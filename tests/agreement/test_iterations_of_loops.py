@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from archline.ir.amortised import proofs, totals
 from archline.language import syntax as s
 from archline.language.loader import load_text
 from archline.records import replace
+from effort import drawn
 from loop_programs import (
     EndlessError,
     LoopProgram,
@@ -29,7 +29,7 @@ from loop_programs import (
 )
 
 LOOPS: list[dict[str, Any]] = json.loads((Path(__file__).parent.parent / "data" / "loops.json").read_text())
-SEEDS = range(100, 500) if os.environ.get("ARCHLINE_TESTS") == "full" else range(100, 130)
+SEEDS = range(100, 100 + drawn(250))
 # Potentials by cases, data that two tests share, rows that data picks.
 WEAK = {"grow_and_shrink", "manacher", "bfs"}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 from collections.abc import Callable
@@ -14,8 +13,9 @@ import pytest
 
 import archline as al
 from archline.analysis.cost import enclose_count
+from effort import drawn
 
-CHANGES = 400 if os.environ.get("ARCHLINE_TESTS") == "full" else 12
+CHANGES = drawn(120)
 Data = Callable[[random.Random, int], dict[str, Any]]
 
 

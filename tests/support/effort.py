@@ -36,6 +36,9 @@ TRIED_MODES = (False,) if EFFORT == "quick" else (False, True)
 """The same within a test."""
 
 
-def some(cases: Sequence[Case], every: int = 4) -> list[Case]:
-    """Cases that are alike: in a quick run each so-many-th one, the first among them, else all."""
-    return list(cases[:: every if EFFORT == "quick" else 1])
+def some(cases: Sequence[Case], every: int = 4, full: int = 1) -> list[Case]:
+    """Cases that are alike: each `every`-th one in a quick run, each `full`-th in a full one, the first among them.
+
+    A deep run tries all.
+    """
+    return list(cases[:: {"quick": every, "full": full}.get(EFFORT, 1)])

@@ -30,7 +30,7 @@ NAMES = sorted(path.stem for path in find_resource("papers").glob("*.toml"))
 
 
 SLOW = ("growth", "run")
-TRIED = {"quick": 8, "full": 3}.get(EFFORT, 1)
+TRIED = {"quick": 8, "full": 7}.get(EFFORT, 1)
 """Of the changes of a row every so-many-th is tried; all by hand."""
 """Recipes that derive or execute whole algorithms: a quick run leaves them to others."""
 

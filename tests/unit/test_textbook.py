@@ -65,7 +65,7 @@ def larger(place: int) -> int:
     return (24, 33, 20, 29)[place % 4]
 
 
-@pytest.mark.parametrize("row", some(SKETCHES, 40), ids=named)
+@pytest.mark.parametrize("row", some(SKETCHES, 40, full=4), ids=named)
 def test_sketches_pass_check_and_cost_what_is_derived(row: Row) -> None:
     algorithm = row.algorithm
     assert all(verdict.outcome != "fails" for verdict in algorithm.report().ensures)

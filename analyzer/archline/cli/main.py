@@ -25,6 +25,7 @@ COMMANDS = {
     "list": "list the algorithms of the library, a file or a folder",
     "cost": "derive flops, work, span and io (cache misses)",
     "run": "run on data, count, and compare with the derived bounds",
+    "report": "write an HTML page of costs, with sliders for sizes",
     "check": "check the `ensures` clauses and claims of algorithms",
     "diff": "show which costs changed between two versions",
     "fmt": "rewrite programs in canonical form",

@@ -80,6 +80,25 @@ def list_point_cells(comparison: CostComparison, point: ComparedPoint) -> list[s
     return [*what, shown.format_ratio(point.verdict.ratio), _format_verdict(point), point.verdict.decides]
 
 
+def list_comparison_sentences(comparison: CostComparison) -> list[dict[str, str]]:
+    """Return what the comparison says, a sentence for each point and for the growth of each pair, and how sure it is."""
+    by = comparison.by.replace("_", "-")
+    points = [
+        {
+            "metric": by,
+            "text": f"{by} at {shown.format_sizes(point.at)}: ratio {shown.format_ratio(point.verdict.ratio)}, "
+            f"{_format_verdict(point)}",
+            "certainty": point.verdict.verdict,
+        }
+        for point in comparison.points
+    ]
+    growth = [
+        {"metric": "growth", "text": format_growth_line(comparison, pair, relations), "certainty": PROVED}
+        for pair, relations in comparison.growth.items()
+    ]
+    return [*points, *growth]
+
+
 def _format_verdict(point: ComparedPoint) -> str:
     verdict = point.verdict
     why = f" ({_name_algorithms(verdict.reason, point.pair)})" if verdict.reason else ""

@@ -1,0 +1,215 @@
+"""Make reports: one HTML file with the costs of an algorithm, or of two side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from archline import __version__
+from archline.api.algorithms import Algorithm
+from archline.api.comparisons import compare
+from archline.api.costs import CostReport
+from archline.costs import rules
+from archline.costs.sizes import Point, merge_sizes
+from archline.energy import rules as energy_rules
+from archline.energy.caches import DEFAULT_CACHE
+from archline.energy.machine_files import adjust_machine
+from archline.energy.machines import Machine
+from archline.expr.intervals import Number
+from archline.language.checking.scopes import MACHINE_SYMBOLS
+from archline.language.diagnostics import ArchlineError, error
+from archline.report.comparisons import list_comparison_sentences
+from archline.report.cost_view import CostView
+from archline.report.html.page import make_page
+from archline.report.html.targets import MAX_SCALE, TargetData
+
+VERSION = 1
+BASES = (256, 64, 16, 1024, 4)
+"""Values of sizes that are tried where none are given."""
+PROCESSORS = 16
+"""The number of processors where none is given: a square and a power of two."""
+LARGEST_SIZE, LARGEST_CACHE, LONGEST_LINE = 2**20, 2**26, 2**7
+"""The largest values of the page's sliders."""
+MACHINE_QUANTITIES = ("peak", "bandwidth", "word")
+ENERGY_QUANTITIES = {"flop": "eps_flop", "byte": "eps_mem", "constant": "pi0"}
+
+
+class HtmlReport:
+    """A report on one algorithm or two: `str()` is the HTML page, `save` writes it to a file."""
+
+    def __init__(
+        self,
+        algorithms: Sequence[Algorithm],
+        at: Mapping[str, Number] | None = None,
+        machines: Sequence[Machine] = (),
+        command: str = "",
+    ) -> None:
+        """Make the report at sizes, or at some that the algorithms allow.
+
+        Raises ArchlineError: AL401 to AL407 for wrong or missing sizes, AL411 for more than two algorithms, AL458 for
+        a machine without a peak or a bandwidth.
+        """
+        if not 0 < len(algorithms) <= 2:
+            message = f"a report is on one algorithm, or on two that it compares; these are {len(algorithms)}"
+            raise error(rules.OPTIONS_CLASH, message, hint="name one by `path.algo::name`")
+        self.reports = [algorithm.cost() for algorithm in algorithms]
+        self.algorithms, self.machines, self.command = algorithms, machines, command
+        self.points = _choose_points(self.reports, at)
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """The data from which the page is drawn."""
+        targets = [
+            TargetData(report, view, list(_iterate_scale(report, point))).build()
+            for report, view, point in zip(self.reports, self.views, self.points, strict=True)
+        ]
+        point = {name: int(value) for values in self.points for name, value in values.items()}
+        cached = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L} if any(target["io"] for target in targets) else {}
+        names = [report.name for report in self.reports]
+        return {
+            "version": VERSION,
+            "kind": "cost" if len(targets) == 1 else "comparison",
+            "title": " and ".join(names),
+            "command": self.command,
+            "release": f"archline {__version__}",
+            "point": {**cached, **point},
+            "sliders": list(self._iterate_sliders({**point, **cached})),
+            "targets": targets,
+            "machines": list(map(_describe_machine, self.machines)),
+            "comparison": self._compare() if len(targets) == 2 else None,
+            "notes": [],
+        }
+
+    @cached_property
+    def views(self) -> list[CostView]:
+        """The views of the costs."""
+        return [report.view() for report in self.reports]
+
+    def _iterate_sliders(self, point: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+        for name in point:
+            largest = {"Z": LARGEST_CACHE, "L": LONGEST_LINE}.get(name, max(LARGEST_SIZE, point[name]))
+            least = max((report.names.get_minimum(name) or 0 for report in self.reports), default=1)
+            meaning = {"Z": "words of the cache", "L": "words of a line", "P": "processors"}.get(name, "a size")
+            yield {"name": name, "least": least, "most": largest, "meaning": meaning}
+
+    def _compare(self) -> list[dict[str, str]]:
+        cache = f"Z={DEFAULT_CACHE.Z},L={DEFAULT_CACHE.L}"
+        at = {name: value for point in self.points for name, value in point.items() if name not in ("Z", "L")}
+        given = [f"{name}={point[name]}" for point in self.points for name in ("Z", "L") if name in point]
+        machines = self.machines[:1]
+        try:
+            compared = compare(
+                *self.algorithms,
+                machine=machines,
+                by=None if machines else "bytes",
+                at=at,
+                cache=",".join(given[:2]) if len(given) >= 2 else cache,
+            )
+        except ArchlineError as problem:
+            return [{"metric": "", "text": problem.diagnostics[0].message, "certainty": ""}]
+        return list_comparison_sentences(compared.result)
+
+    def __str__(self) -> str:
+        return make_page(self.data)
+
+    def save(self, path: str | Path) -> None:
+        """Write the page to a file. Raises ArchlineError (AL413)."""
+        page = str(self)
+        try:
+            Path(path).write_text(page, encoding="utf-8")
+        except OSError as problem:
+            reason = problem.strerror or str(problem)
+            raise error(rules.NOT_WRITTEN, f"cannot write the page: {reason}", path=str(path)) from None
+
+
+def report(
+    *targets: str | Algorithm,
+    at: Mapping[str, Number] | str | None = None,
+    machine: str | Machine | Sequence[str | Machine] = (),
+    where: str | None = None,
+    **sizes: Number,
+) -> HtmlReport:
+    """Make a report on one algorithm, or on two that it compares, as one HTML file: `report(...).save("lu.html")`.
+
+    Sizes are keywords (`n=1000`), or `at`. A machine has a roofline, and energies if it has their quantities. Raises
+    ArchlineError as `cost` does, and AL458 for a machine without a peak or a bandwidth.
+    """
+    named = [machine] if isinstance(machine, str | Machine) else machine
+    algorithms = [
+        part for target in targets for part in ([target] if isinstance(target, Algorithm) else Algorithm.every(target))
+    ]
+    if where is not None:
+        algorithms = [algorithm.assuming(where) for algorithm in algorithms]
+    return HtmlReport(algorithms, merge_sizes(at, sizes), [adjust_machine(name) for name in named])
+
+
+def _choose_points(reports: Sequence[CostReport], at: Mapping[str, Number] | None) -> list[Point]:
+    """Return the given sizes of each algorithm, or sizes that its header allows. Raises ArchlineError."""
+    if at:
+        known = {name for costs in reports for name in costs.names.all}
+        if unknown := next((name for name in at if name not in known), None):
+            names = " and ".join(f"`{costs.name}`" for costs in reports)
+            raise error(rules.UNKNOWN_SIZE, f"`{unknown}` is no size of {names}")
+        return [
+            costs.point_of_run({name: at[name] for name in at if name in costs.names.all}, option="--at")
+            for costs in reports
+        ]
+    for base in BASES:
+        points = [_propose_point(costs, base) for costs in reports]
+        if all(point is not None for point in points):
+            return [point for point in points if point is not None]
+    names = sorted({name for costs in reports for name in costs.names.needed})
+    hint = "give " + ",".join(f"{name}=.." for name in names) + " by `--at`"
+    raise error(rules.MISSING_SIZE, "no sizes were found that the header allows", hint=hint)
+
+
+def _propose_point(costs: CostReport, base: int) -> Point | None:
+    """Return a point at which all sizes are alike; None if it is not allowed."""
+    names = costs.names
+    values = {
+        name: PROCESSORS if name == "P" else 0 if names.get_minimum(name) is None else base
+        for name in (*names.needed, *(("P",) if "P" in _list_processor_names(costs) else ()))
+        if name not in ("Z", "L", "K")
+    }
+    try:
+        return costs.point(values)
+    except ArchlineError:
+        return None
+
+
+def _list_processor_names(costs: CostReport) -> tuple[str, ...]:
+    return tuple(name for name in costs.parameters if name in MACHINE_SYMBOLS)
+
+
+def _iterate_scale(costs: CostReport, point: Point) -> Iterator[Point]:
+    """Yield points at which all sizes grow together by powers of two, the given one among them."""
+    sizes = [name for name in point if name in costs.names.sizes or name in costs.names.iterations]
+    found = 0
+    for exponent in range(-5, 6):
+        scaled = {name: value * 2**exponent if name in sizes else value for name, value in point.items()}
+        if any(value != int(value) for value in scaled.values()) or found == MAX_SCALE:
+            continue
+        try:
+            yield costs.point({name: int(value) for name, value in scaled.items() if name not in ("Z", "L")})
+        except ArchlineError:
+            continue
+        found += 1
+
+
+def _describe_machine(machine: Machine) -> dict[str, Any]:
+    """Return the quantities of the roofline and of energies. Raises ArchlineError (AL458)."""
+    values = machine.values
+    if missing := [name for name in MACHINE_QUANTITIES if name not in values]:
+        message = f"`{machine.name}` has no {' and no '.join(missing)}, so it has no roofline"
+        raise error(energy_rules.MISSING_QUANTITY, message, hint="`--parameter NAME=VALUE` gives a quantity")
+    energies = {name: float(values[key]) for name, key in ENERGY_QUANTITIES.items() if key in values}
+    cited = [machine.quantities[name].citation for name in MACHINE_QUANTITIES if name in machine.quantities]
+    return {
+        "name": machine.name,
+        "title": machine.title,
+        **{name: float(values[name]) for name in MACHINE_QUANTITIES},
+        "energy": energies if len(energies) == len(ENERGY_QUANTITIES) else None,
+        "source": "; ".join(dict.fromkeys(filter(None, cited))),
+    }

@@ -1,0 +1,65 @@
+"""Write one HTML file with the costs of an algorithm, or of two side by side, for all sizes.
+
+The file loads nothing: it has formulas, and a script that computes their values at the sizes that its sliders are set
+to. It shows what each line costs, cache misses against the size of the cache, growth, claims and their reasons, and
+with `--machine` the roofline and energies.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from shlex import join
+from typing import TYPE_CHECKING
+
+from archline.cli import options as shared
+
+if TYPE_CHECKING:
+    from archline.api.reports import HtmlReport
+
+CONFIGURED = {"machine": "project_machines", "cache": "project_cache"}
+"""The options that the project's configuration fills in, by its keys: neither is on the command line."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    parser.set_defaults(project_machines=None, project_cache=None)
+    parser.add_argument("targets", nargs="+", metavar="TARGET", help=shared.TARGET_HELP)
+    shared.add_options(parser, "--at", "--where", "--machine", "--parameter", "--year")
+    parser.add_argument("--out", metavar="FILE.html", help="write the page to this file (default: standard output)")
+
+
+def execute(options: argparse.Namespace) -> int:
+    """Write the page, and return the exit status 0."""
+    from archline.api.algorithms import Algorithm
+    from archline.api.reports import HtmlReport
+
+    algorithms = [algorithm for target in options.targets for algorithm in Algorithm.every(target, options.where)]
+    machines = shared.read_machines(options) if options.machines else []
+    page = HtmlReport(algorithms, _read_sizes(options), machines, _write_command(options))
+    _write_page(page, options.out)
+    return 0
+
+
+def _read_sizes(options: argparse.Namespace) -> dict[str, int] | None:
+    if options.at is None:
+        return None
+    return {name: value for name, (value, _) in shared.read_at(options).items()}  # type: ignore[misc]
+
+
+def _write_page(page: HtmlReport, out: str | None) -> None:
+    if out is None:
+        sys.stdout.write(str(page))
+        return
+    page.save(out)
+    print(f"wrote {out}")
+
+
+def _write_command(options: argparse.Namespace) -> str:
+    """Return the command that makes the page."""
+    words = ["archline", "report", *options.targets]
+    for option, value in (("--at", options.at), ("--where", options.where)):
+        words += [option, str(value)] if value is not None else []
+    for machine in options.machines or ():
+        words += ["--machine", machine]
+    return join(words)

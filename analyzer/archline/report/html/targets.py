@@ -1,0 +1,252 @@
+"""Make the data of an algorithm in a report: formulas of its costs, values where these are sharper, and its lines."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from fractions import Fraction
+from functools import partial
+from math import inf
+from typing import Any
+
+from archline.algebra.evaluate.exact import evaluate
+from archline.algebra.polynomial import ZERO, Poly
+from archline.analysis.bounds import Region
+from archline.analysis.cost import Cost, enclose_count, evaluate_formulas
+from archline.analysis.metrics.lines import EXECUTIONS, Place
+from archline.costs.derived import DerivedCosts
+from archline.costs.sizes import Point
+from archline.expr.data import Formula, to_data
+from archline.expr.intervals import EvaluationError, Number
+from archline.language import syntax as s
+from archline.language.diagnostics import ArchlineError
+from archline.language.metrics import METRICS
+from archline.numbers import format_exact
+from archline.report.cost_view import CostRow, CostView
+from archline.report.derivation import iterate_optimality_rows
+from archline.report.json import pick
+
+MAX_SCALE = 8
+"""The number of points at which all sizes grow together."""
+MAX_LOOSENESS = Fraction(5, 4)
+"""Where forms are this much larger than values at sizes, or more, a page shows the values."""
+CACHES = tuple(2**exponent for exponent in range(6, 26, 2))
+LINES = (8,)
+"""The Z and L of values of io at sizes."""
+LINE_METRICS = (EXECUTIONS.name, "flops", "work")
+
+
+class TargetData:
+    """Makes the data of one algorithm; `scale` are points at which all of its sizes grow together."""
+
+    def __init__(self, report: DerivedCosts, view: CostView, scale: Sequence[Point]) -> None:
+        self.report, self.view, self.scale = report, view, scale
+
+    def build(self) -> dict[str, Any]:
+        report, view = self.report, self.view
+        io = next((row for row in view.rows if row.metric == "io"), None)
+        facts = [fact for fact in report.where if not isinstance(fact, s.Element)]
+        return {
+            **pick(view, "name=algorithm", "place", "summary=doc", "grid=on_grid", "assumptions"),
+            "sizes": list(view.parameters),
+            "where": list(_convert_facts(facts)),
+            "scale": [{name: _to_number(value) for name, value in point.items()} for point in self.scale],
+            "metrics": [self.build_metric(row) for row in view.rows if row.metric != "io"],
+            "io": None if io is None or io.upper is None else self.build_io(io),
+            "lines": list(self.iterate_lines()),
+            "outside": {"work": 1},
+            "lines_note": self.explain_missing_lines(),
+            "claims": [
+                {**pick(claim, "text", "outcome", "reason"), "place": str(claim.place)} for claim in view.contracts
+            ],
+            "sources": list(self._iterate_sources(io)),
+        }
+
+    # Metrics
+    def build_metric(self, row: CostRow) -> dict[str, Any]:
+        definition = METRICS.get(row.metric)
+        values = self.find_sharper_values([row])
+        cases = [
+            self.build_case(where, self.build_amount(lower, upper, row.why, values, where))
+            for where, lower, upper in row.cases
+        ]
+        return {
+            "metric": row.metric,
+            "unit": "" if definition is None else definition.unit,
+            "meaning": "" if definition is None else definition.doc,
+            **pick(row, "status", "growth"),
+            "cases": cases or [self.build_case(Region(), self.build_amount(None, None, row.why, values))],
+        }
+
+    def build_case(self, where: Region, amount: dict[str, Any]) -> dict[str, Any]:
+        return {"where": list(_convert_facts(where.facts)), "text": where.when, "amount": amount}
+
+    def build_amount(
+        self,
+        lower: Poly | None,
+        upper: Poly | None,
+        reason: str | None,
+        values: Mapping[str, Any] | None,
+        where: Region | None = None,
+    ) -> dict[str, Any]:
+        text = self.view if where is None else self.view.restrict_to(where)
+        low, high = (None if end is None else _convert(text.tree(end)) for end in (lower, upper))
+        exact = lower is not None and lower == upper
+        return {"lower": low, "upper": high, "exact": exact, "reason": reason, "grid": None if exact else values}
+
+    def find_sharper_values(self, costs: Sequence[Cost]) -> dict[str, list[Number | None]] | None:
+        """Return the bounds of a sum of costs at the points of the scale; None if their forms are as sharp."""
+        sharp = [_sum_intervals(enclose_count, costs, point) for point in self.scale]
+        forms = [_sum_intervals(evaluate_formulas, costs, point) for point in self.scale]
+        if all(_is_close(form, value) for form, value in zip(forms, sharp, strict=True)):
+            return None
+        return {end: [None if pair is None else _to_number(pair[at]) for pair in sharp] for at, end in enumerate(ENDS)}
+
+    # Cache misses
+    def build_io(self, row: CostRow) -> dict[str, Any]:
+        view = self.view
+        tree = partial(_convert_value, view)
+        assert row.lower is not None
+        lowers = [("the least of all runs", row.lower), *((bound.by, bound.value) for bound in row.by_loop)]
+        regimes = [
+            {
+                "where": list(_convert_facts(bound.where.facts)),
+                "text": bound.where.when,
+                "value": tree(bound.value),
+                "kept": [
+                    {
+                        **pick(kept, "array", "loop"),
+                        "lines": list(kept.places),
+                        "held": tree(kept.held),
+                        "fetched": tree(kept.fetched),
+                    }
+                    for kept in bound.residencies
+                ],
+            }
+            for bound in row.by_cache
+        ]
+        if not regimes and row.upper is not None:
+            regimes = [{"where": [], "text": "", "value": tree(row.upper), "kept": []}]
+        return {
+            "metric": "io",
+            "unit": "lines",
+            **pick(row, "status", "growth"),
+            "optimality": [": ".join((name or "optimality", text)) for name, text in _list_optimality(row)],
+            "lowers": [{"by": by, "value": tree(value)} for by, value in lowers],
+            "regimes": regimes,
+            "grid": self.find_sharper_io(row),
+        }
+
+    def find_sharper_io(self, row: CostRow) -> dict[str, Any] | None:
+        """Return bounds on io at sizes, by sizes, L and Z; None if the forms are as sharp."""
+        lower: list[list[list[Number | None]]] = []
+        upper: list[list[list[Number | None]]] = []
+        close = True
+        for point in self.scale:
+            lower.append([])
+            upper.append([])
+            for line in LINES:
+                at = [{**point, "Z": words, "L": line} for words in CACHES]
+                sharp = [_sum_intervals(enclose_count, [row], place) for place in at]
+                forms = [_sum_intervals(_enclose_by_forms, [row], place) for place in at]
+                close = close and all(_is_close(form, value) for form, value in zip(forms, sharp, strict=True))
+                for end, values in ((0, lower), (1, upper)):
+                    values[-1].append([None if pair is None else _to_number(pair[end]) for pair in sharp])
+        return None if close else {"Z": list(CACHES), "L": list(LINES), "lower": lower, "upper": upper}
+
+    # Lines
+    def explain_missing_lines(self) -> str | None:
+        if self.view.on_grid:
+            return "on a grid costs are those of the longest path, which has parts of several processors"
+        return None if self.view.statements() else "no costs of statements were derived"
+
+    def iterate_lines(self) -> Iterator[dict[str, Any]]:
+        """Yield the lines of the algorithm with what their statements cost."""
+        by_line: dict[int, dict[str, list[Cost]]] = defaultdict(lambda: defaultdict(list))
+        statements: Mapping[Place, Mapping[str, Cost]] = self.view.statements()
+        for place, costs in statements.items():
+            for metric, cost in costs.items():
+                by_line[place.line][metric].append(cost)
+        node = self.report.node
+        last = max((part.span.end_line for part in s.iterate_nodes(node)), default=node.span.line)
+        source = node.span.source.written_lines
+        for line in range(node.span.line, min(last, len(source)) + 1):
+            costs = by_line.get(line, {})
+            yield {
+                "line": line,
+                "text": source[line - 1],
+                **{name: self.sum_costs(costs[name]) if name in costs else None for name in LINE_METRICS},
+            }
+
+    def sum_costs(self, costs: Sequence[Cost]) -> dict[str, Any]:
+        """Return the sum of the costs of several statements, which is unknown where one is."""
+        reason = next((cost.reason or "unknown" for cost in costs if cost.upper is None), None)
+        values = None if all(cost.exact for cost in costs) else self.find_sharper_values(costs)
+        if reason is not None:
+            return self.build_amount(None, None, reason, values)
+        lower, upper = (
+            sum((end for cost in costs if (end := getattr(cost, name)) is not None), ZERO) for name in ENDS
+        )
+        return self.build_amount(lower, upper, None, values)
+
+    # Sources
+    def _iterate_sources(self, io: CostRow | None) -> Iterator[dict[str, str]]:
+        published = None if io is None else io.published
+        for bound in () if published is None else published.bounds:
+            yield {"name": bound.by, "bound": f"io >= {bound.text}", "source": bound.source}
+
+
+ENDS = ("lower", "upper")
+
+
+def _convert_facts(facts: Iterable[s.Fact]) -> Iterator[Formula]:
+    for fact in facts:
+        with suppress(TypeError):
+            yield to_data(fact)
+
+
+def _convert(expr: s.Expr) -> Formula | None:
+    try:
+        return to_data(expr)
+    except TypeError:
+        return None
+
+
+def _convert_value(view: CostView, value: Poly) -> Formula | None:
+    return _convert(view.tree(value))
+
+
+def _list_optimality(row: CostRow) -> list[tuple[str, str]]:
+    attained = row.attained
+    return [] if attained is None else list(iterate_optimality_rows(attained))
+
+
+def _enclose_by_forms(cost: Cost, point: Point) -> Any:
+    """Evaluate the forms that a page shows of io: the greatest lower bound, and the least upper one that holds."""
+    interval = evaluate_formulas(cost, point)
+    lower = max([interval.lower, *(evaluate(bound.value, point) for bound in cost.by_loop)])
+    return type(interval)(min(lower, interval.upper), interval.upper)
+
+
+def _sum_intervals(enclose: Any, costs: Sequence[Cost], point: Point) -> tuple[Number, Number] | None:
+    """Sum the bounds of costs at a point; None if one has no value there."""
+    try:
+        intervals = [enclose(cost, point) for cost in costs]
+    except (EvaluationError, ArchlineError, OverflowError):
+        return None
+    return sum(part.lower for part in intervals), sum(part.upper for part in intervals)
+
+
+def _is_close(form: tuple[Number, Number] | None, value: tuple[Number, Number] | None) -> bool:
+    if value is None or form is None:
+        return value is None
+    (low, high), (least, most) = form, value
+    return high <= MAX_LOOSENESS * most and least <= MAX_LOOSENESS * max(low, 0)
+
+
+def _to_number(value: Number) -> Number | float:
+    """Return a number as JSON has it; fractions become doubles."""
+    if isinstance(value, int) or value == int(value):
+        return int(value)
+    return float(format_exact(value)) if value in (inf, -inf) else float(value)

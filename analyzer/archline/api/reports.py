@@ -12,7 +12,7 @@ from archline.api.algorithms import Algorithm
 from archline.api.comparisons import compare
 from archline.api.costs import CostReport
 from archline.costs import rules
-from archline.costs.sizes import Point, merge_sizes
+from archline.costs.sizes import Given, Point, convert_python_values, merge_sizes, require_known_names
 from archline.energy import rules as energy_rules
 from archline.energy.caches import DEFAULT_CACHE
 from archline.energy.machine_files import adjust_machine
@@ -42,7 +42,7 @@ class HtmlReport:
     def __init__(
         self,
         algorithms: Sequence[Algorithm],
-        at: Mapping[str, Number] | None = None,
+        at: Given | None = None,
         machines: Sequence[Machine] = (),
         command: str = "",
     ) -> None:
@@ -145,13 +145,10 @@ def report(
     return HtmlReport(algorithms, merge_sizes(at, sizes), [adjust_machine(name) for name in named])
 
 
-def _choose_points(reports: Sequence[CostReport], at: Mapping[str, Number] | None) -> list[Point]:
+def _choose_points(reports: Sequence[CostReport], at: Given | None) -> list[Point]:
     """Return the given sizes of each algorithm, or sizes that its header allows. Raises ArchlineError."""
     if at:
-        known = {name for costs in reports for name in costs.names.all}
-        if unknown := next((name for name in at if name not in known), None):
-            names = " and ".join(f"`{costs.name}`" for costs in reports)
-            raise error(rules.UNKNOWN_SIZE, f"`{unknown}` is no size of {names}")
+        require_known_names(at, [costs.names for costs in reports])
         return [
             costs.point_of_run({name: at[name] for name in at if name in costs.names.all}, option="--at")
             for costs in reports
@@ -174,7 +171,7 @@ def _propose_point(costs: CostReport, base: int) -> Point | None:
         if name not in ("Z", "L", "K")
     }
     try:
-        return costs.point(values)
+        return costs.point(convert_python_values(values))
     except ArchlineError:
         return None
 
@@ -187,12 +184,13 @@ def _iterate_scale(costs: CostReport, point: Point) -> Iterator[Point]:
     """Yield points at which all sizes grow together by powers of two, the given one among them."""
     sizes = [name for name in point if name in costs.names.sizes or name in costs.names.iterations]
     found = 0
-    for exponent in range(-5, 6):
+    for exponent in range(-4, 6):
         scaled = {name: value * 2**exponent if name in sizes else value for name, value in point.items()}
         if any(value != int(value) for value in scaled.values()) or found == MAX_SCALE:
             continue
         try:
-            yield costs.point({name: int(value) for name, value in scaled.items() if name not in ("Z", "L")})
+            given = {name: int(value) for name, value in scaled.items() if name not in ("Z", "L")}
+            yield costs.point(convert_python_values(given))
         except ArchlineError:
             continue
         found += 1
@@ -203,9 +201,9 @@ def _describe_machine(machine: Machine) -> dict[str, Any]:
     values = machine.values
     if missing := [name for name in MACHINE_QUANTITIES if name not in values]:
         message = f"`{machine.name}` has no {' and no '.join(missing)}, so it has no roofline"
-        raise error(energy_rules.MISSING_QUANTITY, message, hint="`--parameter NAME=VALUE` gives a quantity")
+        raise error(energy_rules.UNSUITED_MACHINE, message, hint="`--parameter NAME=VALUE` gives a quantity")
     energies = {name: float(values[key]) for name, key in ENERGY_QUANTITIES.items() if key in values}
-    cited = [machine.quantities[name].citation for name in MACHINE_QUANTITIES if name in machine.quantities]
+    cited = [machine.quantities[name].source.citation for name in MACHINE_QUANTITIES if name in machine.quantities]
     return {
         "name": machine.name,
         "title": machine.title,

@@ -36,15 +36,9 @@ def execute(options: argparse.Namespace) -> int:
 
     algorithms = [algorithm for target in options.targets for algorithm in Algorithm.every(target, options.where)]
     machines = shared.read_machines(options) if options.machines else []
-    page = HtmlReport(algorithms, _read_sizes(options), machines, _write_command(options))
+    page = HtmlReport(algorithms, shared.read_at(options), machines, _write_command(options))
     _write_page(page, options.out)
     return 0
-
-
-def _read_sizes(options: argparse.Namespace) -> dict[str, int] | None:
-    if options.at is None:
-        return None
-    return {name: value for name, (value, _) in shared.read_at(options).items()}  # type: ignore[misc]
 
 
 def _write_page(page: HtmlReport, out: str | None) -> None:

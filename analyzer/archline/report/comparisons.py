@@ -81,7 +81,7 @@ def list_point_cells(comparison: CostComparison, point: ComparedPoint) -> list[s
 
 
 def list_comparison_sentences(comparison: CostComparison) -> list[dict[str, str]]:
-    """Return what the comparison says, a sentence for each point and for the growth of each pair, and how sure it is."""
+    """Return what the comparison says, a sentence for each point and each pair, and how sure it is."""
     by = comparison.by.replace("_", "-")
     points = [
         {

@@ -27,11 +27,11 @@ from archline.report.cost_view import CostRow, CostView
 from archline.report.derivation import iterate_optimality_rows
 from archline.report.json import pick
 
-MAX_SCALE = 8
+MAX_SCALE = 5
 """The number of points at which all sizes grow together."""
 MAX_LOOSENESS = Fraction(5, 4)
 """Where forms are this much larger than values at sizes, or more, a page shows the values."""
-CACHES = tuple(2**exponent for exponent in range(6, 26, 2))
+CACHES = tuple(2**exponent for exponent in range(7, 23, 2))
 LINES = (8,)
 """The Z and L of values of io at sizes."""
 LINE_METRICS = (EXECUTIONS.name, "flops", "work")
@@ -101,7 +101,9 @@ class TargetData:
         forms = [_sum_intervals(evaluate_formulas, costs, point) for point in self.scale]
         if all(_is_close(form, value) for form, value in zip(forms, sharp, strict=True)):
             return None
-        return {end: [None if pair is None else _to_number(pair[at]) for pair in sharp] for at, end in enumerate(ENDS)}
+        return {
+            end: [None if pair is None else _to_number(pair[place]) for pair in sharp] for place, end in enumerate(ENDS)
+        }
 
     # Cache misses
     def build_io(self, row: CostRow) -> dict[str, Any]:
@@ -185,9 +187,7 @@ class TargetData:
         values = None if all(cost.exact for cost in costs) else self.find_sharper_values(costs)
         if reason is not None:
             return self.build_amount(None, None, reason, values)
-        lower, upper = (
-            sum((end for cost in costs if (end := getattr(cost, name)) is not None), ZERO) for name in ENDS
-        )
+        lower, upper = (sum((end for cost in costs if (end := getattr(cost, name)) is not None), ZERO) for name in ENDS)
         return self.build_amount(lower, upper, None, values)
 
     # Sources

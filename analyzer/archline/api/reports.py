@@ -22,10 +22,9 @@ from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.diagnostics import ArchlineError, error
 from archline.report.comparisons import list_comparison_sentences
 from archline.report.cost_view import CostView
-from archline.report.html.page import make_page
+from archline.report.html.page import VERSION, make_page
 from archline.report.html.targets import MAX_SCALE, TargetData
 
-VERSION = 1
 BASES = (256, 64, 16, 1024, 4)
 """Values of sizes that are tried where none are given."""
 PROCESSORS = 16

@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="show all regimes of the cache in which a cost changed")
     text = "show values at n=64,m=2^20; may be repeated"
     parser.add_argument("--at", action="append", default=[], dest="sizes", metavar="SIZES", help=text)
-    formats = ("github", "json", "markdown", "text")
+    formats = ("github", "html", "json", "markdown", "text")
     shared.add_options(parser, "--where", "--jobs", *shared.PRINTING_OPTIONS, choices=formats)
 
 

@@ -17,6 +17,7 @@ from archline.report import json
 from archline.report.checks.github import format_command
 from archline.report.documents import CodeText, format_markdown_row
 from archline.report.findings import ERROR, CheckFinding, convert_diagnostic
+from archline.report.html.document import make_document, make_sentence, make_table
 from archline.report.layout import COLUMN_GAP, align_table, indent_lines, wrap
 from archline.report.view import SourcePlace, make_path_relative
 
@@ -197,6 +198,18 @@ def as_markdown(differences: VersionDifferences, width: int) -> str:
             return f"{whole}\nand {len(rows) + len(names) - number} more, which `archline diff` prints\n"
         whole += row
     return whole
+
+
+def as_html(differences: VersionDifferences, width: int) -> str:
+    """Return verdict, files left out, changes and renames as one HTML file; `width` has no effect."""
+    tone = "bad" if differences.findings else "good"
+    notes = [*list_uncompared_files(differences), *list_assumptions(differences)]
+    blocks = [make_sentence(format_verdict(differences), tone), *map(make_sentence, notes)]
+    if rows := list(map(make_change_row, differences.shown)):
+        blocks.append(make_table((*COLUMN_HEADS[:-1], "note"), rows))
+    if differences.renames:
+        blocks.append(make_table(("renamed", "to"), differences.renames))
+    return make_document("archline diff", "archline diff --format html", blocks)
 
 
 def _format_cell(column: str, cell: str) -> str:

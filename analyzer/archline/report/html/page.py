@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+VERSION = 1
+"""The version of the data."""
 TEMPLATE = Path(__file__).parent / "page.html"
 _SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 _ESCAPED = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial
-from math import inf
 from typing import Any
 
 from archline.algebra.evaluate.exact import evaluate
@@ -22,10 +21,10 @@ from archline.expr.intervals import EvaluationError, Number
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.metrics import METRICS
-from archline.numbers import format_exact
 from archline.report.cost_view import CostRow, CostView
 from archline.report.derivation import iterate_optimality_rows
 from archline.report.json import pick
+from archline.report.view import SourcePlace
 
 MAX_SCALE = 5
 """The number of points at which all sizes grow together."""
@@ -48,7 +47,8 @@ class TargetData:
         io = next((row for row in view.rows if row.metric == "io"), None)
         facts = [fact for fact in report.where if not isinstance(fact, s.Element)]
         return {
-            **pick(view, "name=algorithm", "place", "summary=doc", "grid=on_grid", "assumptions"),
+            **pick(view, "name=algorithm", "summary=doc", "grid=on_grid", "assumptions"),
+            "place": str(SourcePlace.of(report.node.name_span)),
             "sizes": list(view.parameters),
             "where": list(_convert_facts(facts)),
             "scale": [{name: _to_number(value) for name, value in point.items()} for point in self.scale],
@@ -95,7 +95,7 @@ class TargetData:
         exact = lower is not None and lower == upper
         return {"lower": low, "upper": high, "exact": exact, "reason": reason, "grid": None if exact else values}
 
-    def find_sharper_values(self, costs: Sequence[Cost]) -> dict[str, list[Number | None]] | None:
+    def find_sharper_values(self, costs: Sequence[Cost]) -> dict[str, list[float | None]] | None:
         """Return the bounds of a sum of costs at the points of the scale; None if their forms are as sharp."""
         sharp = [_sum_intervals(enclose_count, costs, point) for point in self.scale]
         forms = [_sum_intervals(evaluate_formulas, costs, point) for point in self.scale]
@@ -142,8 +142,8 @@ class TargetData:
 
     def find_sharper_io(self, row: CostRow) -> dict[str, Any] | None:
         """Return bounds on io at sizes, by sizes, L and Z; None if the forms are as sharp."""
-        lower: list[list[list[Number | None]]] = []
-        upper: list[list[list[Number | None]]] = []
+        lower: list[list[list[float | None]]] = []
+        upper: list[list[list[float | None]]] = []
         close = True
         for point in self.scale:
             lower.append([])
@@ -174,12 +174,9 @@ class TargetData:
         last = max((part.span.end_line for part in s.iterate_nodes(node)), default=node.span.line)
         source = node.span.source.written_lines
         for line in range(node.span.line, min(last, len(source)) + 1):
-            costs = by_line.get(line, {})
-            yield {
-                "line": line,
-                "text": source[line - 1],
-                **{name: self.sum_costs(costs[name]) if name in costs else None for name in LINE_METRICS},
-            }
+            on_line = by_line.get(line, {})
+            amounts = {name: self.sum_costs(on_line[name]) if name in on_line else None for name in LINE_METRICS}
+            yield {"line": line, "text": source[line - 1], **amounts}
 
     def sum_costs(self, costs: Sequence[Cost]) -> dict[str, Any]:
         """Return the sum of the costs of several statements, which is unknown where one is."""
@@ -245,8 +242,6 @@ def _is_close(form: tuple[Number, Number] | None, value: tuple[Number, Number] |
     return high <= MAX_LOOSENESS * most and least <= MAX_LOOSENESS * max(low, 0)
 
 
-def _to_number(value: Number) -> Number | float:
+def _to_number(value: Number) -> float:
     """Return a number as JSON has it; fractions become doubles."""
-    if isinstance(value, int) or value == int(value):
-        return int(value)
-    return float(format_exact(value)) if value in (inf, -inf) else float(value)
+    return int(value) if value == int(value) else float(value)

@@ -1,0 +1,48 @@
+"""Render the verdicts of a check as one HTML file, which a CI run can keep."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from archline.report.findings import NON_CLAIM_FINDINGS, CheckReport, list_reasons, summarise_claims
+from archline.report.html.document import Block, make_document, make_heading, make_sentence, make_table
+
+HEAD = ("place", "outcome", "claim", "reason")
+
+
+def render(report: CheckReport, width: int) -> str:
+    """Return a page with a table of claims for each algorithm, and further findings. `width` has no effect."""
+    if report.problems and not report.targets:
+        return ""
+    counted = Counter(contract.outcome for contract in report.all)
+    verdicts = {outcome: counted[outcome] for outcome in ("holds", "fails", "unknown")}
+    return make_document("archline check", "archline check --format html", _iterate_blocks(report), verdicts)
+
+
+def _iterate_blocks(report: CheckReport) -> Iterator[Block]:
+    summary = summarise_claims(report.all) or "nothing is ensured"
+    failed = any(contract.outcome == "fails" for contract in report.all)
+    yield make_sentence(summary, "bad" if failed else "good")
+    for view in report.targets:
+        for group in view.groups:
+            yield make_heading(group.name)
+            rows = []
+            for contract in group.contracts:
+                code, ignored = report.find_code(contract)
+                mark = f" [{code}{', ignored' if ignored else ''}]" if code else ""
+                rows.append(
+                    (str(contract.place), contract.outcome, contract.text + mark, "; ".join(list_reasons(contract)))
+                )
+            yield make_table(HEAD, rows) if rows else make_sentence("ensures nothing")
+            if group.assumptions:
+                yield make_sentence(f"assuming {', '.join(group.assumptions)}")
+            if group.messages:
+                yield make_sentence(f"messages: {group.messages}")
+            if group.stop is not None:
+                yield make_sentence(f"{group.stop.place}: {group.stop.text}", "warn")
+    entries = [finding for finding in report.findings if (finding.code, finding.level) in NON_CLAIM_FINDINGS]
+    if entries:
+        yield make_heading("Findings")
+        rows = [(str(finding.place), finding.level, finding.message, finding.code) for finding in entries]
+        yield make_table(("place", "level", "finding", "code"), rows)

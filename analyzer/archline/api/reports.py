@@ -1,4 +1,4 @@
-"""Make reports: one HTML file with the costs of an algorithm, or of two side by side."""
+"""Make reports on the costs of an algorithm, or of two side by side, as one HTML file each."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class HtmlReport:
     def _compare(self) -> list[dict[str, str]]:
         cache = f"Z={DEFAULT_CACHE.Z},L={DEFAULT_CACHE.L}"
         at = {name: value for point in self.points for name, value in point.items() if name not in ("Z", "L")}
-        given = [f"{name}={point[name]}" for point in self.points for name in ("Z", "L") if name in point]
+        words = [f"{name}={point[name]}" for point in self.points for name in ("Z", "L") if name in point]
         machines = self.machines[:1]
         try:
             compared = compare(
@@ -104,7 +104,7 @@ class HtmlReport:
                 machine=machines,
                 by=None if machines else "bytes",
                 at=at,
-                cache=",".join(given[:2]) if len(given) >= 2 else cache,
+                cache=",".join(words[:2]) if len(words) >= 2 else cache,
             )
         except ArchlineError as problem:
             return [{"metric": "", "text": problem.diagnostics[0].message, "certainty": ""}]
@@ -182,17 +182,17 @@ def _list_processor_names(costs: CostReport) -> tuple[str, ...]:
 def _iterate_scale(costs: CostReport, point: Point) -> Iterator[Point]:
     """Yield points at which all sizes grow together by powers of two, the given one among them."""
     sizes = [name for name in point if name in costs.names.sizes or name in costs.names.iterations]
-    found = 0
+    count = 0
     for exponent in range(-4, 6):
         scaled = {name: value * 2**exponent if name in sizes else value for name, value in point.items()}
-        if any(value != int(value) for value in scaled.values()) or found == MAX_SCALE:
+        if any(value != int(value) for value in scaled.values()) or count == MAX_SCALE:
             continue
         try:
             given = {name: int(value) for name, value in scaled.items() if name not in ("Z", "L")}
             yield costs.point(convert_python_values(given))
         except ArchlineError:
             continue
-        found += 1
+        count += 1
 
 
 def _describe_machine(machine: Machine) -> dict[str, Any]:

@@ -117,7 +117,7 @@ class _Tableau:
             leaving = self._find_leaving_row(entering)
             if leaving is None:
                 return self._find_ray(entering)
-            self._pivot(leaving, entering)
+            self._pivot_tableau(leaving, entering)
 
     def make_feasible(self) -> Vector | None:
         """Pivot to a feasible basis and return None; if there is none, return the multipliers of a contradiction."""
@@ -127,14 +127,14 @@ class _Tableau:
             row.insert(-1, -ONE)
         self.goal = [*([ZERO] * (len(self.columns) - 1)), ONE, ZERO]
         worst = min(range(len(self.rows)), key=lambda index: self.rows[index][-1])
-        self._pivot(worst, len(self.columns) - 1)
+        self._pivot_tableau(worst, len(self.columns) - 1)
         self.find_optimum()
         if self.goal[-1] < 0:
             return self.read_multipliers()
         if helper in self.basis:
             # Its value is 0, so any nonbasic variable of its row may replace it in the basis.
             index = self.basis.index(helper)
-            self._pivot(index, next(place for place, entry in enumerate(self.rows[index][:-1]) if entry))
+            self._pivot_tableau(index, next(place for place, entry in enumerate(self.rows[index][:-1]) if entry))
         place = self.columns.index(helper)
         del self.columns[place]
         for row in self.rows:
@@ -172,7 +172,7 @@ class _Tableau:
                 ray[variable] = -row[column]
         return ray
 
-    def _pivot(self, index: int, column: int) -> None:
+    def _pivot_tableau(self, index: int, column: int) -> None:
         row = self.rows[index]
         inverse = 1 / row[column]
         row = [entry * inverse if entry else entry for entry in row]

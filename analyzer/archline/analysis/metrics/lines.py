@@ -83,7 +83,7 @@ class StatementModel(CostModel):
 
 
 def _is_declaration(statement: s.Stmt) -> bool:
-    """Test whether a statement only declares a name, which is no execution."""
+    """Test whether a statement only declares a name, which executes nothing."""
     return isinstance(statement, s.Local) and statement.value is None
 
 

@@ -118,12 +118,12 @@ class TargetData:
                 "value": tree(bound.value),
                 "kept": [
                     {
-                        **pick(kept, "array", "loop"),
-                        "lines": list(kept.places),
-                        "held": tree(kept.held),
-                        "fetched": tree(kept.fetched),
+                        **pick(residency, "array", "loop"),
+                        "lines": list(residency.places),
+                        "held": tree(residency.held),
+                        "fetched": tree(residency.fetched),
                     }
-                    for kept in bound.residencies
+                    for residency in bound.residencies
                 ],
             }
             for bound in row.by_cache

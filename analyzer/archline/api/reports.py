@@ -1,4 +1,4 @@
-"""Make reports on the costs of an algorithm, or of two side by side, as one HTML file each."""
+"""A report shows the costs of an algorithm, or of two side by side, in one HTML file."""
 
 from __future__ import annotations
 

@@ -92,6 +92,10 @@ class Diagnostic:
     line: int | None = None
     hint: str | None = None
 
+    def __post_init__(self) -> None:
+        # A finding about a block is shown at its header.
+        object.__setattr__(self, "span", self.span and self.span.head)
+
     @property
     def code(self) -> str:
         return self.rule.code

@@ -151,6 +151,10 @@ class SpellingBuilder:
             raise error(rules.RESERVED, f"`{name}` is a word of the language", span=span, hint=hint)
         return name
 
+    def _make_block_span(self, meta: Part) -> Span:
+        """Return the span of a statement with a body, or of an algorithm."""
+        return self._make_header_span(meta).extend_to(self._make_span(meta))
+
     def _make_header_span(self, meta: Part) -> Span:
         """Return the span of the header's line of a statement with a body, for diagnostics."""
         span = self._make_span(meta)

@@ -36,7 +36,6 @@ from archline.language.metrics import (
 from archline.language.model import Kind, ViewType
 from archline.records import memoised
 
-
 _NO_CONTEXT = nullcontext()
 
 

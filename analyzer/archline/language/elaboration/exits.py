@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from archline.expr.tree import Span
 from archline.language import syntax as s
 from archline.language.call_rules import RETURN
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
@@ -42,7 +43,7 @@ def normalize_exits(algorithm: s.Algorithm) -> tuple[s.Algorithm, tuple[Diagnost
         type_ = s.ScalarType("bool" if conditions else algorithm.result, span=span)
         register = s.Local(name, type_, None, None, span=span)
         body = (register, *body, s.Return(s.Name(name, span=span), span=span))
-    return replace(algorithm, body=body or (s.Pass(span=algorithm.body[-1].span),)), ()
+    return replace(algorithm, body=body or (s.Pass(span=algorithm.body[-1].head),)), ()
 
 
 def _is_condition(expr: s.Expr) -> bool:
@@ -156,7 +157,7 @@ def _remove_exits(block: Block, ends: set[str]) -> Block:
 def _remove_exits_in_branches(statement: s.If, branches: tuple[s.Branch, ...], rest: Block, ends: set[str]) -> Block:
     """Return an `if` and the code `rest` after it, which moves into a branch if only that one leads there."""
     if branches[-1].condition is not None and rest:
-        branches = (*branches, s.Branch(None, (), span=rest[0].span))
+        branches = (*branches, s.Branch(None, (), span=_join_spans(rest)))
     leading = [number for number, branch in enumerate(branches) if _may_reach_end(branch.body)]
     inner, behind = ends, Block()
     is_block = branches[0].condition is None
@@ -185,12 +186,17 @@ def _join_blocks(first: Block, rest: Block) -> Block | None:
     if s.list_exit_kinds(first):
         return None
     # An `if` of an `else` alone is a block of its own.
-    alone = s.If((s.Branch(None, first, span=first[0].span),), span=first[0].span)
+    alone = s.If((s.Branch(None, first, span=_join_spans(first)),), span=_join_spans(first))
     return (alone, *rest)
 
 
 def _fill_block(body: Block, node: s.Node) -> Block:
-    return body or (s.Pass(span=node.span),)
+    return body or (s.Pass(span=node.head),)
+
+
+def _join_spans(block: Block) -> Span:
+    """Return the span of a block that its first statement begins."""
+    return block[0].span.extend_to(block[-1].span)
 
 
 def _guard_code_after_exits(block: Block) -> Block:
@@ -200,8 +206,9 @@ def _guard_code_after_exits(block: Block) -> Block:
         result.append(_guard_in_inner_blocks(statement))
         rest = block[number + 1 :]
         if rest and s.find_exit_kinds(statement):
-            branch = s.Branch(s.Reached(span=rest[0].span), _guard_code_after_exits(rest), span=rest[0].span)
-            return (*result, s.If((branch,), span=rest[0].span))
+            span = _join_spans(rest)
+            branch = s.Branch(s.Reached(span=rest[0].head), _guard_code_after_exits(rest), span=span)
+            return (*result, s.If((branch,), span=span))
     return tuple(result)
 
 

@@ -11,7 +11,7 @@ from archline.expr.tree import Span, has_same_structure
 from archline.language import surface
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
-from archline.language.diagnostics import Edit, Proposal, error
+from archline.language.diagnostics import Edit, Proposal, error, make_insertion
 from archline.language.spellings import SpellingBuilder, read_update, replace_statements
 from archline.language.tokens import Part, Token
 from archline.language.words import SHADOWABLE
@@ -74,8 +74,9 @@ class LoopBuilder(SpellingBuilder):
             return loop
         if parallel is None:
             message = "`with ... on` combines the values of parallel iterations"
-            parallel_loop = f"write `parallel {self._make_header_span(meta).text}`"
-            raise error(rules.UNEXPECTED, message, span=reduction.span, hint=parallel_loop)
+            head = self._make_header_span(meta)
+            hint = Proposal(f"write `parallel {head.text}`", [make_insertion(head, "parallel ")], safe=False)
+            raise error(rules.UNEXPECTED, message, span=reduction.span, hint=hint)
         updates: dict[s.Node, Any] = {}
         for store in s.find_nodes(loop.body, s.Assign):
             if store.op == "=" and has_same_structure(store.target, reduction.register):

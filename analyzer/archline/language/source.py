@@ -23,7 +23,7 @@ _replacements: ContextVar[tuple[_Replacement, ...]] = ContextVar("replacements",
 
 @record(eq=False)
 class _Replacement:
-    """Contents of files that are read instead of those on the disk; in the `folder` there are no other files."""
+    """Contents of files, which are read in place of the files on the disk; the `folder` has no other files."""
 
     contents: Mapping[Path, bytes]
     folder: Path | None
@@ -59,7 +59,7 @@ def note_read(path: Path, text: str | None) -> None:
 
 @contextmanager
 def replace_files(contents: Mapping[str, bytes], folder: str | None = None) -> Iterator[None]:
-    """Let the enclosed code read the given contents of files, by path, instead of those on the disk.
+    """Let the enclosed code read the given contents, by path, in place of files on the disk.
 
     A `folder`, such as that of a revision, has no other files than these.
     """

@@ -69,6 +69,14 @@ class PlacedEdit:
     text: str
 
 
+@record
+class RelatedPlace:
+    """A place that a finding mentions, with a message about it."""
+
+    place: SourcePlace
+    message: str
+
+
 def make_path_relative(path: str) -> str:
     """Return a path relative to the current folder if it is inside."""
     here = Path.cwd()

@@ -116,7 +116,7 @@ def test_a_bound_that_rose_is_a_warning_as_in_a_diff(tmp_path: Path, monkeypatch
     assert main([*quiet, "--strict"]) == 0
     written(tmp_path, **{"total.algo": rows.replace("x[0, i]", "x[i, 0]")})
     found, _ = compare_with_baseline("costs.baseline", ["total.algo"], changes.Terms(), 1, cached=False)
-    assert {(each.code, each.level, each.algorithm) for each in found} == {("AL603", "warning", "total")}
+    assert {(each.code, each.severity, each.algorithm) for each in found} == {("AL603", "warning", "total")}
     diff = ["diff", "costs.baseline", "total.algo", "--jobs", "1", "--no-cache"]
     for strict in ([], ["--strict"]):
         assert main([*quiet, *strict]) == main([*diff, *strict]) == len(strict)

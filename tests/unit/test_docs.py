@@ -14,6 +14,7 @@ import pytest
 
 from archline.api.modules import load
 from archline.api.running import run
+from archline.api.texts import load_all_rules
 from archline.cli.main import COMMANDS
 from archline.energy.caches import Processors, Settings
 from archline.execution.cache import StaticSchedule
@@ -179,6 +180,23 @@ def test_pages_that_sources_and_the_change_log_name_exist() -> None:
     named_pages = {name for path in sources for name in MENTION.findall(path.read_text(encoding="utf-8"))}
     assert "docs/reference/cost-rules.md" in named_pages
     assert [name for name in sorted(named_pages) if not (ROOT / name).exists()] == []
+
+
+def test_the_page_of_rules_has_what_explain_prints(request: pytest.FixtureRequest) -> None:
+    page = DOCS / "reference" / "rules.md"
+    lines = [
+        "# Rules",
+        "",
+        "What `archline explain CODE` prints about each code of the [diagnostics](diagnostics.md).",
+        "",
+    ]
+    for rule in load_all_rules().values():
+        assert rule.url == f"docs/reference/rules.md#{rule.code.lower()}"
+        lines += [f"## {rule.code}", "", f"**{rule.title}**", *rule.documentation.splitlines()[1:], ""]
+    text = "\n".join(lines)
+    if request.config.getoption("--refresh-golden"):
+        page.write_text(text, encoding="utf-8")
+    assert page.read_text(encoding="utf-8") == text
 
 
 def test_the_index_has_a_line_for_every_page() -> None:

@@ -18,10 +18,10 @@ from archline.claims import rules
 from archline.costs.rules import DEFECT
 from archline.language.canonical import make_canonical, rename_text, write_program
 from archline.language.conditions import NEVER_ENDS, NEVER_READ, NEVER_SET
-from archline.language.diagnostics import ArchlineError, format_count
+from archline.language.diagnostics import WARNING, ArchlineError, format_count
 from archline.records import replace
 from archline.report.changes import make_change_row
-from archline.report.findings import OUTCOME_CODES, WARNING, CheckFinding, CheckReport, make_finding
+from archline.report.findings import OUTCOME_CODES, CheckFinding, CheckReport, make_finding
 from archline.report.view import BaselineEntry, SourcePlace, make_path_relative
 
 MAX_LISTED = 4
@@ -139,7 +139,7 @@ def _make_finding(change: CostChange) -> CheckFinding:
     )
     place = SourcePlace(make_path_relative(change.file), change.line)
     grew = make_finding(change.rule.code, message, place, change.algorithm.partition("::")[2], key=metric)
-    return replace(grew, level=WARNING, title="a bound rose") if change.verdict == ROSE else grew
+    return replace(grew, severity=WARNING, title="a bound rose") if change.verdict == ROSE else grew
 
 
 def _load_algorithms(file: str, targets: Iterable[str]) -> tuple[dict[str, Algorithm], set[str]]:

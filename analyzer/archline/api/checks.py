@@ -29,6 +29,7 @@ from archline.report.view import (
     CheckView,
     Contract,
     PlacedEdit,
+    RelatedPlace,
     SourcePlace,
     StoppedRun,
     make_contract,
@@ -215,7 +216,8 @@ def _read_algorithm(data: Any) -> CheckedAlgorithm:
 
 def _read_finding(data: Any) -> CheckFinding:
     edits = tuple(PlacedEdit(SourcePlace(**edit["place"]), edit["text"]) for edit in data["edits"])
-    return CheckFinding(**{**data, "place": SourcePlace(**data["place"]), "edits": edits})
+    related = tuple(RelatedPlace(SourcePlace(**entry["place"]), entry["message"]) for entry in data["related"])
+    return CheckFinding(**{**data, "place": SourcePlace(**data["place"]), "edits": edits, "related": related})
 
 
 def _read_contract(data: Any) -> Contract:

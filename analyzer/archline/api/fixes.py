@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from archline.api.checks import Outcome, Task, check_tasks
 from archline.expr.tree import Source
 from archline.language.diagnostics import Diagnostic
 from archline.language.edits import apply_edits, choose_edits
-from archline.language.source import decode_source, use_snapshot
+from archline.language.source import decode_source, replace_files
 from archline.records import record, replace
 from archline.report.view import CheckView
 from archline.resources import find_resource
@@ -50,10 +49,8 @@ def fix_targets(tasks: Sequence[Task], jobs: int | None = None) -> tuple[FixedFi
     fixed: dict[Path, FixedFile] = {}
     left = list(tasks)
     for _ in range(MAX_ROUNDS):
-        with ExitStack() as stack:
-            for file in fixed.values():
-                stack.enter_context(use_snapshot(str(file.path), {str(file.path): file.after}))
-            # Other processes do not see these snapshots.
+        with replace_files({str(file.path): file.after for file in fixed.values()}):
+            # Other processes do not see these contents.
             outcomes = check_tasks(left, 1 if fixed else jobs, cached=not fixed)
         diagnostics = dict(zip(left, map(_list_diagnostics, outcomes), strict=True))
         changed = set[str]()

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from archline.api.algorithms import Algorithm
 from archline.api.claims import decide_file_claims
 from archline.language import model, name_rules
 from archline.language.diagnostics import error, suggest_closest
 from archline.language.loader import load_path, load_target, load_text
+from archline.language.source import replace_files
 from archline.report.view import Contract
 
 
 class Module:
     """The algorithms of a file or of a module of the standard library: `module["name"]`, `list(module)`."""
 
-    def __init__(self, module: model.Module) -> None:
+    def __init__(self, module: model.Module, contents: Mapping[str, bytes] = MappingProxyType({})) -> None:
         self._module = module
+        # The contents that replace files on the disk, from which the claims load algorithms of other files.
+        self._contents = contents
 
     @property
     def module(self) -> model.Module:
@@ -36,7 +40,8 @@ class Module:
 
     def claims(self) -> tuple[Contract, ...]:
         """Decide the claims of the file, in order. Raises ArchlineError for unknown machines and models."""
-        return decide_file_claims(self._module)
+        with replace_files(self._contents):
+            return decide_file_claims(self._module)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._module.find_algorithm(name) is not None
@@ -61,6 +66,19 @@ def load(target: str | Path) -> Module:
     return Module(load_target(target.partition("::")[0])[0])
 
 
-def loads(text: str, name: str = "<text>") -> Module:
-    """Load the module of a program given as text. Raises ArchlineError."""
-    return Module(load_text(text, name))
+def loads(
+    text: str,
+    name: str = "<text>",
+    *,
+    path: str | Path | None = None,
+    overlay: Mapping[str | Path, str] = MappingProxyType({}),
+) -> Module:
+    """Load the module of a program given as text, which with `path` is read as if it were the text of that file.
+
+    Its `use` then looks for files next to it. The texts of `overlay` replace those of files, which need not exist, by
+    their paths. Raises ArchlineError.
+    """
+    texts = dict(overlay) if path is None else {**overlay, path: text}
+    contents = {str(place): new.encode("utf-8", "surrogatepass") for place, new in texts.items()}
+    with replace_files(contents):
+        return Module(load_text(text, name) if path is None else load_path(Path(path)), contents)

@@ -35,14 +35,14 @@ def load_all_rules() -> dict[str, Rule]:
     return get_rules_by_code()
 
 
-def explain(code: str) -> str:
-    """Return the documentation of a rule such as `AL201` as Markdown. Raises ArchlineError (AL412) if unknown."""
+def find_rule(code: str) -> Rule:
+    """Return the rule of a code such as `AL201`. Raises ArchlineError (AL412) if there is none."""
     rules_by_code = load_all_rules()
     rule = rules_by_code.get(code.strip().upper())
     if rule is None:
         hint = suggest_closest(code.strip().upper(), rules_by_code) or "`archline explain` lists all codes"
         raise error(rules.UNKNOWN_CODE, f"there is no rule `{code[:40]}`", hint=hint)
-    return rule.documentation
+    return rule
 
 
 # Blocks nest up to 320 levels and expressions up to 200; each level takes several calls.

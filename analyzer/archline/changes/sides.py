@@ -9,7 +9,7 @@ from pathlib import Path
 
 from archline.changes.git import NO_VERSION, SUFFIX, find_merge_base, list_programs, read_programs
 from archline.language.diagnostics import error, suggest_closest
-from archline.language.source import use_snapshot
+from archline.language.source import replace_files
 
 Side = Mapping[str, Path]
 """The programs of a side: the path to read each one from, by its path below the folder of the side."""
@@ -79,5 +79,5 @@ def _read_revision(folder: Path, revision: str, stack: ExitStack) -> Side:
     """Read the programs of a revision, under paths that `git show` understands."""
     start = f"{revision}:./{os.path.relpath(folder)}/".replace("/./", "/")
     files = {f"{start}{path}": content for path, content in read_programs(folder, revision).items()}
-    stack.enter_context(use_snapshot(start, files))
+    stack.enter_context(replace_files(files, start))
     return {path.removeprefix(start): Path(path) for path in files}

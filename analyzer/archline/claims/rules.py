@@ -1,6 +1,6 @@
 """Rules AL601 to AL605 describe findings of `archline check` in valid programs; each can be ignored."""
 
-from archline.language.diagnostics import Rule
+from archline.language.diagnostics import WARNING, Rule
 
 FAILS = Rule(
     "AL601",
@@ -32,6 +32,7 @@ NOT_DECIDED = Rule(
 
     The comment names the codes, separated by commas.
     """,
+    WARNING,
 )
 GREW = Rule(
     "AL603",
@@ -59,4 +60,5 @@ UNNEEDED = Rule(
     finding (AL601 to AL604, AL606). Or an entry of the baseline is about an algorithm that no longer exists, or accepts
     a finding that is no longer made. Remove it, so that it does not hide a later finding.
     """,
+    WARNING,
 )

@@ -97,7 +97,7 @@ class Locations:
         In a file other than that of the call, it is the span of the call that is shown.
         """
         call = self.calls.get(-1 if called is None else called)
-        if call is None or any(node.span == span for node in s.iterate_nodes(self.algorithm.body)):
+        if call is None or any(node.head == span.head for node in s.iterate_nodes(self.algorithm.body)):
             return span, ""
         if span.source is call.span.source:
             return span, f", in the call on line {call.span.line}"

@@ -50,15 +50,27 @@ class Span:
     column: int
     end_line: int
     end_column: int
+    header: Span | None = field(default=None, repr=False)
+    """The span of the header, if this is the span of a block."""
 
     def __str__(self) -> str:
         return f"{self.source.path}:{self.line}:{self.column}"
 
     @property
+    def head(self) -> Span:
+        """The span of the header of a block; the span itself if it is not that of a block."""
+        return self.header or self
+
+    @property
     def text(self) -> str:
-        """The text of the span, or of its first line."""
-        end = self.end_column - 1 if self.end_line == self.line else None
+        """The text of the head, or of its first line."""
+        head = self.head
+        end = head.end_column - 1 if head.end_line == head.line else None
         return self.source.lines[self.line - 1][self.column - 1 : end]
+
+    def extend_to(self, last: Span) -> Span:
+        """Return the span of a block with the head of this one for its header; it ends where `last` ends."""
+        return Span(self.source, self.line, self.column, last.end_line, last.end_column, self.head)
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
@@ -72,6 +84,11 @@ class Node:
     """A node of the tree, with its location in the source."""
 
     span: Span = field(repr=False, kw_only=True)
+
+    @property
+    def head(self) -> Span:
+        """The place at which messages show the node: the header of a block, or all of the node."""
+        return self.span.head
 
 
 # Expressions. A view of an array is an `Element` with at least one `Slice`, a `Name`, or a `Reshape`.

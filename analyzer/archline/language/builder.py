@@ -277,7 +277,7 @@ class TreeBuilder(LoopBuilder):
         condition, bound, in_total, iterations, body = children
         name = None if iterations is None else self._check_name(iterations)
         limit, total = (bound, None) if in_total is None else (None, bound)
-        return s.While(condition, limit, name, False, body, total=total, span=self._make_header_span(meta))
+        return s.While(condition, limit, name, False, body, total=total, span=self._make_block_span(meta))
 
     def in_total(self, meta: Part, children: list[Any]) -> str:
         return "in total"
@@ -285,20 +285,24 @@ class TreeBuilder(LoopBuilder):
     def repeat_until(self, meta: Part, children: list[Any]) -> s.While:
         iterations, body, until = children
         name = None if iterations is None else self._check_name(iterations)
-        return s.While(self._negate(until), None, name, True, body, span=self._make_header_span(meta))
+        return s.While(self._negate(until), None, name, True, body, span=self._make_block_span(meta))
 
     def if_(self, meta: Part, children: list[Any]) -> s.If:
         condition, body, *rest = children
-        head = self._make_header_span(meta)
-        first = s.Branch(condition, body, span=head)
-        return s.If((first, *(branch for branch in rest if branch is not None)), span=head)
+        span = self._make_block_span(meta)
+        first = s.Branch(condition, body, span=span.extend_to(body[-1].span))
+        return s.If((first, *(branch for branch in rest if branch is not None)), span=span)
 
     def elif_(self, meta: Part, children: list[Any]) -> s.Branch:
         condition, body = children
-        return s.Branch(condition, body, span=self._make_header_span(meta))
+        return s.Branch(condition, body, span=self._make_block_span(meta))
 
     def else_(self, meta: Part, children: list[Any]) -> s.Branch:
-        return s.Branch(None, children[0], span=self._make_header_span(meta))
+        return s.Branch(None, children[0], span=self._make_block_span(meta))
+
+    def split(self, meta: Part, children: list[Any]) -> s.Split:
+        axis, parts, group, body = children
+        return s.Split(str(axis), parts, self._check_name(group), body, span=self._make_block_span(meta))
 
     # Items
     def abbreviation_definition(self, meta: Part, children: list[Any]) -> surface.Abbreviation:
@@ -307,7 +311,7 @@ class TreeBuilder(LoopBuilder):
 
     def record_definition(self, meta: Part, children: list[Any]) -> surface.RecordDefinition:
         name, sizes, doc, *fields = children
-        text, span = doc[1] if doc else None, self._make_header_span(meta)
+        text, span = doc[1] if doc else None, self._make_block_span(meta)
         return surface.RecordDefinition(self._check_name(name), sizes or (), text, tuple(fields), span=span)
 
     def record_line(self, meta: Part, children: list[Any]) -> surface.RecordDefinition:
@@ -400,7 +404,7 @@ class TreeBuilder(LoopBuilder):
             tuple(expr for exprs in parts["decreases"] for expr in exprs),
             rename_shadowed(infer_element_types(self._resolve_counted_loops(tuple(body)), parameters or ())),
             self._make_span(name),
-            span=self._make_header_span(meta),
+            span=self._make_block_span(meta),
         )
 
     def setting_list(self, meta: Part, children: list[Any]) -> Any:

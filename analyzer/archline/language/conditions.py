@@ -1,6 +1,6 @@
 """Rules that every run keeps are defined here, which the analysis proves, refutes or assumes (AL501 to AL524)."""
 
-from archline.language.diagnostics import Rule
+from archline.language.diagnostics import WARNING, Rule
 
 OUT_OF_BOUNDS = Rule(
     "AL501",
@@ -51,6 +51,7 @@ NEVER_SET = Rule(
     `--strict`. Where it is meant, a comment on the line of the header says so: `# archline: ignore AL606`. What the
     data decides is left to runs.
     """,
+    WARNING,
 )
 NEVER_READ = Rule(
     "AL607",
@@ -68,6 +69,7 @@ NEVER_READ = Rule(
     It is a warning, and fails a check with `--strict`. A name that is declared, by `local totl: real`, is not warned
     about.
     """,
+    WARNING,
 )
 NEVER_ENDS = Rule(
     "AL608",
@@ -84,6 +86,7 @@ NEVER_ENDS = Rule(
 
     It is a warning, and fails a check with `--strict`. Loops for which this is not certain are not warned about.
     """,
+    WARNING,
 )
 SIZE_TOO_SMALL = Rule(
     "AL504",

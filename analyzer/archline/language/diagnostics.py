@@ -17,16 +17,19 @@ from contextlib import contextmanager
 from archline.expr.tree import Span
 from archline.records import record
 
+ERROR, WARNING, NOTE = "error", "warning", "note"
+"""The severities of findings: errors fail a check, warnings do if it is strict, notes never."""
 _REGISTRY: dict[str, Rule] = {}
 
 
 @record
 class Rule:
-    """A kind of finding: its code, a short title, and the text `archline explain` prints (Markdown)."""
+    """A kind of finding: its code, a short title, the text `archline explain` prints (Markdown), and its severity."""
 
     code: str
     title: str
     explanation: str
+    severity: str = ERROR
 
     def __post_init__(self) -> None:
         # Another process may have sent it before its module is imported here.
@@ -35,12 +38,22 @@ class Rule:
         _REGISTRY[self.code] = self
 
     def __reduce__(self) -> tuple[Callable[..., Rule], tuple[str, ...]]:
-        return _restore_rule, (self.code, self.title, self.explanation)
+        return _restore_rule, (self.code, self.title, self.explanation, self.severity)
+
+    @property
+    def url(self) -> str:
+        """The section of the documentation about the rule, relative to the root of the project."""
+        return locate_documentation(self.code)
 
     @property
     def documentation(self) -> str:
         """The rule's page: a heading and the explanation."""
         return f"# {self.code}: {self.title}\n\n{textwrap.dedent(self.explanation).strip()}\n"
+
+
+def locate_documentation(code: str) -> str:
+    """Return the section of the documentation about the rule of a code, relative to the root of the project."""
+    return f"docs/reference/rules.md#{code.lower()}"
 
 
 def _restore_rule(code: str, *text: str) -> Rule:
@@ -59,6 +72,11 @@ class Edit:
 
     span: Span
     text: str
+
+
+def make_insertion(at: Span, text: str) -> Edit:
+    """Return the edit that inserts a text before a span."""
+    return Edit(Span(at.source, at.line, at.column, at.line, at.column), text)
 
 
 class Proposal(str):
@@ -82,6 +100,14 @@ def propose_text(span: Span, text: str, words: str = "write `{}`", safe: bool = 
 
 
 @record
+class Related:
+    """A place that a finding mentions, such as that of an earlier definition, with a message about it."""
+
+    span: Span
+    message: str
+
+
+@record
 class Diagnostic:
     """One finding. `span` is its position in a source; else `path`, and `line` if known."""
 
@@ -91,10 +117,25 @@ class Diagnostic:
     path: str | None = None
     line: int | None = None
     hint: str | None = None
+    related: tuple[Related, ...] = ()
+
+    def __post_init__(self) -> None:
+        # A finding about a block is shown at its header.
+        object.__setattr__(self, "span", self.span and self.span.head)
 
     @property
     def code(self) -> str:
         return self.rule.code
+
+    @property
+    def severity(self) -> str:
+        """The severity of the rule: `error`, `warning` or `note`."""
+        return self.rule.severity
+
+    @property
+    def url(self) -> str:
+        """The section of the documentation about the rule, relative to the root of the project."""
+        return self.rule.url
 
     @property
     def edits(self) -> tuple[Edit, ...]:
@@ -183,9 +224,10 @@ def error(
     path: str | None = None,
     line: int | None = None,
     hint: str | None = None,
+    related: tuple[Related, ...] = (),
 ) -> ArchlineError:
     """Return an ArchlineError with a single diagnostic, to be raised."""
-    return ArchlineError([Diagnostic(rule, message, span, path, line, hint)])
+    return ArchlineError([Diagnostic(rule, message, span, path, line, hint, related)])
 
 
 def find_closest(name: str, candidates: Iterable[str], cutoff: float = 0.6) -> str | None:

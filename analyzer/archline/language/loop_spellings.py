@@ -11,7 +11,7 @@ from archline.expr.tree import Span, has_same_structure
 from archline.language import surface
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
-from archline.language.diagnostics import Edit, Proposal, error
+from archline.language.diagnostics import Edit, Proposal, error, make_insertion
 from archline.language.spellings import SpellingBuilder, read_update, replace_statements
 from archline.language.tokens import Part, Token
 from archline.language.words import SHADOWABLE
@@ -74,8 +74,9 @@ class LoopBuilder(SpellingBuilder):
             return loop
         if parallel is None:
             message = "`with ... on` combines the values of parallel iterations"
-            parallel_loop = f"write `parallel {self._make_header_span(meta).text}`"
-            raise error(rules.UNEXPECTED, message, span=reduction.span, hint=parallel_loop)
+            head = self._make_header_span(meta)
+            hint = Proposal(f"write `parallel {head.text}`", [make_insertion(head, "parallel ")], safe=False)
+            raise error(rules.UNEXPECTED, message, span=reduction.span, hint=hint)
         updates: dict[s.Node, Any] = {}
         for store in s.find_nodes(loop.body, s.Assign):
             if store.op == "=" and has_same_structure(store.target, reduction.register):
@@ -110,19 +111,19 @@ class LoopBuilder(SpellingBuilder):
         self, meta: Part, parallel: Token | None, names: Any, over: Any, body: Any
     ) -> s.Loop | surface.LoopOver:
         """Build a loop over consecutive integers, a `range`, or the elements of an array."""
-        span = self._make_header_span(meta)
+        head = self._make_header_span(meta)
         match over:
             case s.Call(function="enumerate", arguments=(array,)) if len(names) == 2:
                 return self._make_numbered_loop(meta, parallel, names[0], (names[1],), (array,), body)
             case s.Call(function="zip", arguments=arrays) if len(names) == len(arrays):
-                number = s.Name(self._find_free_name("i", "j", "k"), span=span)
+                number = s.Name(self._find_free_name("i", "j", "k"), span=head)
                 self._made_names.add(number.id)
                 return self._make_numbered_loop(meta, parallel, number, names, arrays, body)
             case tuple():
                 values = [item.value if isinstance(item, s.Integer) else None for item in over]
                 if values[0] is None or values != list(range(values[0], values[0] + len(values))):
                     message = "only consecutive integers can stand in braces"
-                    raise error(rules.UNEXPECTED, message, span=span, hint="put the values into an array")
+                    raise error(rules.UNEXPECTED, message, span=head, hint="put the values into an array")
                 end = s.Integer(values[0] + len(values), span=over[-1].span)
                 return self._make_loop(meta, parallel, names, over[0], end, None, body)
             case s.Call(function="range", arguments=(hi,)):
@@ -135,7 +136,8 @@ class LoopBuilder(SpellingBuilder):
                 return self._make_loop(meta, parallel, names, lo, hi, step, body)
             case _:
                 pass
-        return surface.LoopOver(self._read_loop_variable(names), over, parallel is not None, body, span=span)
+        variable, whole = self._read_loop_variable(names), self._make_block_span(meta)
+        return surface.LoopOver(variable, over, parallel is not None, body, span=whole)
 
     def _make_numbered_loop(
         self, meta: Part, parallel: Token | None, number: s.Name, names: Any, arrays: tuple[Any, ...], body: Any
@@ -179,7 +181,7 @@ class LoopBuilder(SpellingBuilder):
         self, meta: Part, parallel: Token | None, names: Any, lo: Any, hi: Any, step: Any, body: Any, down: bool = False
     ) -> s.Loop:
         name = self._read_loop_variable(names)
-        span = self._make_header_span(meta)
+        span = self._make_block_span(meta)
         return s.Loop(name, lo, hi, step, down, parallel is not None, body, span=span)
 
     def _read_loop_variable(self, names: tuple[s.Name, ...]) -> str:
@@ -199,13 +201,13 @@ class LoopBuilder(SpellingBuilder):
         """Build `repeat n times` as a loop whose variable has a name that is not in the text."""
         times, body = children
         name = self._find_free_name("i", "j", "k")
-        span = self._make_header_span(meta)
+        span = self._make_block_span(meta)
         return s.Loop(name, s.Integer(0, span=times.span), times, None, False, False, body, span=span)
 
     def do_while(self, meta: Part, children: list[Any]) -> s.While:
         """Build the loop `do:` with its test `while c` at the end."""
         body, condition = children
-        return s.While(condition, None, None, True, body, span=self._make_header_span(meta))
+        return s.While(condition, None, None, True, body, span=self._make_block_span(meta))
 
     def do_until(self, meta: Part, children: list[Any]) -> s.While:
         """Build the loop `do:` with its test `until c` at the end."""
@@ -299,7 +301,7 @@ class LoopBuilder(SpellingBuilder):
             hint = "write `parallel for i in 0..n:`"
             message = "a parallel loop has a range that is known before it begins"
             raise error(rules.UNEXPECTED, message, span=self._make_header_span(meta), hint=hint)
-        return self._make_counting_while(counting, body, self._make_header_span(meta))
+        return self._make_counting_while(counting, body, self._make_block_span(meta))
 
     def _make_counted_loop(self, meta: Part, parallel: Token | None, counting: _Counting, body: Any) -> s.Loop | None:
         match counting:

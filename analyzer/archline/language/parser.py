@@ -15,7 +15,7 @@ from archline.language import lark_parser
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.builder import TreeBuilder
-from archline.language.diagnostics import ArchlineError, Diagnostic
+from archline.language.diagnostics import ArchlineError, Diagnostic, propose_text
 from archline.language.foreign_lines import mask_foreign_lines
 from archline.language.mistakes import count_brackets, find_continued_lines, suggest_joining
 from archline.language.rearranging import iterate_indentation, mask_strings_and_comment, measure_indent
@@ -242,8 +242,10 @@ def _diagnose_tabs(source: Source) -> tuple[Diagnostic, ...]:
         at = line.find("\t")
         inside = _COMMENT.sub("", line[:at]).strip()
         if at >= 0 and (not inside or "\t" in _COMMENT.sub("", line)):
-            what, hint = ("between words", "use a space") if inside else ("in the indentation", "indent with spaces")
-            return (Diagnostic(rules.TAB, f"tab {what}", Span(source, number, at + 1, number, at + 2), hint=hint),)
+            span = Span(source, number, at + 1, number, at + 2)
+            if inside:
+                return (Diagnostic(rules.TAB, "tab between words", span, hint=propose_text(span, " ", "use a space")),)
+            return (Diagnostic(rules.TAB, "tab in the indentation", span, hint="indent with spaces"),)
     return ()
 
 

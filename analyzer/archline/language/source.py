@@ -1,4 +1,4 @@
-"""Source text is read and decoded here, from files or from snapshots of an earlier state."""
+"""Source text is read and decoded here, from files or from what replaces them: buffers, or an earlier state."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from types import MappingProxyType
 
 from archline.expr.tree import Source
 from archline.language import syntax_rules as rules
@@ -17,11 +16,17 @@ from archline.records import record
 MAX_BYTES = 256 * 1024
 Read = dict[Path, str | None]
 """The files that were looked for, and the text of each; None for a missing file."""
-Snapshot = Mapping[str, bytes]
-"""The contents of files of an earlier state, by paths with a common beginning."""
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _read: ContextVar[Read | None] = ContextVar("read", default=None)
-_snapshots: ContextVar[Mapping[str, Snapshot]] = ContextVar("snapshots", default=MappingProxyType({}))
+_replacements: ContextVar[tuple[_Replacement, ...]] = ContextVar("replacements", default=())
+
+
+@record(eq=False)
+class _Replacement:
+    """Contents of files, which are read in place of the files on the disk; the `folder` has no other files."""
+
+    contents: Mapping[Path, bytes]
+    folder: Path | None
 
 
 @record
@@ -53,19 +58,26 @@ def note_read(path: Path, text: str | None) -> None:
 
 
 @contextmanager
-def use_snapshot(start: str, files: Snapshot) -> Iterator[None]:
-    """Let the enclosed code read paths that begin with `start` from the given files, not from the disk."""
-    token = _snapshots.set({**_snapshots.get(), start: files})
+def replace_files(contents: Mapping[str, bytes], folder: str | None = None) -> Iterator[None]:
+    """Let the enclosed code read the given contents, by path, in place of files on the disk.
+
+    A `folder`, such as that of a revision, has no other files than these.
+    """
+    by_path = {Path(path).absolute(): content for path, content in contents.items()}
+    new = _Replacement(by_path, None if folder is None else Path(folder).absolute())
+    token = _replacements.set((new, *_replacements.get()))
     try:
         yield
     finally:
-        _snapshots.reset(token)
+        _replacements.reset(token)
 
 
-def _find_snapshot(path: Path) -> Snapshot | None:
-    """Return the snapshot that a path belongs to; None for one on the disk."""
-    name = str(path)
-    return next((files for start, files in _snapshots.get().items() if name.startswith(start)), None)
+def _find_replacement(path: Path) -> Mapping[Path, bytes] | None:
+    """Return the contents among which that of a path is; None if the path is read from the disk."""
+    for new in _replacements.get():
+        if path.absolute() in new.contents or (new.folder is not None and path.absolute().is_relative_to(new.folder)):
+            return new.contents
+    return None
 
 
 def is_path(place: str) -> bool:
@@ -75,9 +87,9 @@ def is_path(place: str) -> bool:
 
 def path_exists(path: Path) -> bool:
     """Whether there is a file, or anything else, of this name."""
-    snapshot = _find_snapshot(path)
-    if snapshot is not None:
-        return str(path) in snapshot
+    replacement = _find_replacement(path)
+    if replacement is not None:
+        return path.absolute() in replacement
     try:
         return path.exists()
     except (OSError, ValueError):
@@ -90,12 +102,12 @@ def read_source(path: Path) -> Source:
     Raises ArchlineError (AL001 to AL006) for a file that cannot be read as text: a missing file, a directory, an
     unreadable or too large file, bytes that are not UTF-8, a NUL.
     """
-    name, snapshot = str(path), _find_snapshot(path)
+    name, replacement = str(path), _find_replacement(path)
     try:
-        if snapshot is not None:
-            if name not in snapshot:
+        if replacement is not None:
+            if path.absolute() not in replacement:
                 raise FileNotFoundError
-            data = snapshot[name]
+            data = replacement[path.absolute()]
         else:
             with path.open("rb") as stream:
                 data = stream.read(MAX_BYTES + 1)

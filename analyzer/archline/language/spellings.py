@@ -14,7 +14,7 @@ from archline.expr.tree import MAX_DEPTH, Source, Span, has_same_structure
 from archline.language import surface
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
-from archline.language.diagnostics import error, propose_text
+from archline.language.diagnostics import Proposal, error, make_insertion, propose_text
 from archline.language.rearranging import suggest_renaming
 from archline.language.tokens import Part, Token
 from archline.language.words import REAL_FUNCTIONS, RESERVED, SHADOWABLE
@@ -151,6 +151,10 @@ class SpellingBuilder:
             raise error(rules.RESERVED, f"`{name}` is a word of the language", span=span, hint=hint)
         return name
 
+    def _make_block_span(self, meta: Part) -> Span:
+        """Return the span of a statement with a body, or of an algorithm."""
+        return self._make_header_span(meta).extend_to(self._make_span(meta))
+
     def _make_header_span(self, meta: Part) -> Span:
         """Return the span of the header's line of a statement with a body, for diagnostics."""
         span = self._make_span(meta)
@@ -231,9 +235,10 @@ class SpellingBuilder:
         """Build `a <= x < b` as `a <= x and x < b`."""
         operands, operators = children[::2], children[1::2]
         span = self._make_span(meta)
-        for middle in operands[1:-1]:
+        for middle, operator in zip(operands[1:-1], operators[1:], strict=True):
             if not isinstance(middle, s.Name):
-                hint = "write `a < x and x < b`"
+                edit = make_insertion(self._make_span(operator), f"and {middle.span.text} ")
+                hint = Proposal("write `a < x and x < b`", [edit], safe=False)
                 message = "only a name can stand in the middle of a chain of comparisons"
                 raise error(rules.UNEXPECTED, message, span=middle.span, hint=hint)
         whole = None

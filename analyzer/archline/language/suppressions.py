@@ -62,9 +62,5 @@ def _find_targets(line: int, item: s.Item) -> tuple[tuple[int, ...], str]:
 
 
 def _find_claim_lines(line: int, claims: Iterable[s.Ensures | s.Claim]) -> tuple[int, ...]:
-    """Return the first lines of the claims that cover a line: a claim ends with its last formula."""
-    return tuple(
-        claim.span.line
-        for claim in claims
-        if claim.span.line <= line <= max(part.span.end_line for part in s.iterate_nodes(claim) if part is not claim)
-    )
+    """Return the first lines of the claims that cover a line."""
+    return tuple(claim.span.line for claim in claims if claim.span.line <= line <= claim.span.end_line)

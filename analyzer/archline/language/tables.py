@@ -83,6 +83,7 @@ class ParseTables:
         """Yield the tokens of a text, with those for blocks, and one for its end; `states` are the parser's."""
         position, line, line_start = 0, 1, 0
         place: tuple[int, ...] = ()
+        end = 1, 1
         indents, brackets = [0], 0
         while position < len(text):
             kind, value = self._match(text, position, states[-1])
@@ -93,7 +94,9 @@ class ParseTables:
                 line_start = position - len(value) + value.rindex("\n") + 1
             if kind in self.ignored or (kind == "_NEWLINE" and brackets):
                 continue
-            place = *place, line, position - line_start + 1
+            # The end of a line, and of a block, is that of its code: not that of comments or of blank lines after it.
+            end = end if kind == "_NEWLINE" else (line, position - line_start + 1)
+            place = *place, *end
             yield Token(kind, value, *place)
             if kind == "_NEWLINE":
                 indent = position - line_start

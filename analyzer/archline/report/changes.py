@@ -11,12 +11,12 @@ from typing import Any
 
 from archline.changes import results as r
 from archline.changes.results import CostChange, VersionDifferences
-from archline.language.diagnostics import format_count
+from archline.language.diagnostics import ERROR, format_count
 from archline.records import replace
 from archline.report import json
 from archline.report.checks.github import format_command
 from archline.report.documents import CodeText, format_markdown_row
-from archline.report.findings import ERROR, CheckFinding, convert_diagnostic
+from archline.report.findings import CheckFinding, convert_diagnostic
 from archline.report.html.document import make_document, make_sentence, make_table
 from archline.report.layout import COLUMN_GAP, align_table, indent_lines, wrap
 from archline.report.view import SourcePlace, make_path_relative

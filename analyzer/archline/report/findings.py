@@ -14,28 +14,35 @@ from archline.claims import rules
 from archline.growth.short_forms import cut_terms
 from archline.language import syntax as s
 from archline.language.conditions import NEVER_ENDS, NEVER_READ, NEVER_SET
-from archline.language.diagnostics import Diagnostic, Rule, suggest_closest
+from archline.language.diagnostics import ERROR, NOTE, WARNING, Diagnostic, locate_documentation, suggest_closest
 from archline.language.model import Module
 from archline.language.suppressions import Suppression, list_suppressions
 from archline.numbers import format_point
 from archline.records import field, record, replace
-from archline.report.view import BaselineEntry, CheckView, Contract, PlacedEdit, SourcePlace, make_path_relative
+from archline.report.view import (
+    BaselineEntry,
+    CheckView,
+    Contract,
+    PlacedEdit,
+    RelatedPlace,
+    SourcePlace,
+    make_path_relative,
+)
 
-ERROR, WARNING, NOTE = "error", "warning", "note"
-RULES: Mapping[str, tuple[str, Rule]] = {
-    rule.code: (level, rule)
-    for level, rule in (
-        (ERROR, rules.FAILS),
-        (WARNING, rules.NOT_DECIDED),
-        (ERROR, rules.GREW),
-        (ERROR, rules.BECAME_UNKNOWN),
-        (WARNING, rules.UNNEEDED),
-        (WARNING, NEVER_SET),
-        (WARNING, NEVER_READ),
-        (WARNING, NEVER_ENDS),
+RULES = {
+    rule.code: rule
+    for rule in (
+        rules.FAILS,
+        rules.NOT_DECIDED,
+        rules.GREW,
+        rules.BECAME_UNKNOWN,
+        rules.UNNEEDED,
+        NEVER_SET,
+        NEVER_READ,
+        NEVER_ENDS,
     )
 }
-"""The level of each finding that can be selected or ignored, and its rule."""
+"""The rules of the findings that can be selected or ignored, by code."""
 NON_CLAIM_FINDINGS = {
     (rules.GREW.code, ERROR): ("cost grew", "costs grew"),
     (rules.GREW.code, WARNING): ("bound rose", "bounds rose"),
@@ -45,7 +52,7 @@ NON_CLAIM_FINDINGS = {
     (NEVER_ENDS.code, WARNING): ("loop never ends", "loops never end"),
     (rules.UNNEEDED.code, WARNING): ("unused entry", "unused entries"),
 }
-"""Findings that are not about a claim, by code and level, in words: singular and plural."""
+"""Findings that are not about a claim, by code and severity, in words: singular and plural."""
 OUTCOME_CODES = {"fails": rules.FAILS.code, "unknown": rules.NOT_DECIDED.code}
 
 
@@ -56,11 +63,11 @@ class CheckFinding:
     `claim` is a claim that fails or is not decided, a name that no run sets or nothing reads, or a loop. Findings
     without a claim have a `key` that distinguishes them from others of their code and algorithm and does not depend on
     the wording of the message. Errors fail the check, warnings do if it is strict, notes never. `edits` are the
-    edits of its hint; they are `safe` if nothing else can be meant.
+    edits of its hint; they are `safe` if nothing else can be meant. `related` are further places that it mentions.
     """
 
     code: str
-    level: str
+    severity: str
     title: str
     message: str
     place: SourcePlace
@@ -69,6 +76,7 @@ class CheckFinding:
     key: str = ""
     edits: tuple[PlacedEdit, ...] = ()
     safe: bool = False
+    related: tuple[RelatedPlace, ...] = ()
 
     @property
     def path(self) -> str:
@@ -81,6 +89,11 @@ class CheckFinding:
         return self.place.line or None
 
     @property
+    def url(self) -> str:
+        """The section of the documentation about the rule, relative to the root of the project."""
+        return locate_documentation(self.code)
+
+    @property
     def identity(self) -> tuple[str, ...]:
         """The code, path, algorithm and claim, by which an entry of a baseline accepts the finding."""
         return self.code, self.path, self.algorithm, self.claim
@@ -89,11 +102,9 @@ class CheckFinding:
 def make_finding(
     code: str, message: str, place: SourcePlace, algorithm: str = "", claim: str = "", key: str = ""
 ) -> CheckFinding:
-    """Make the finding of a code in `RULES`, with the level and the title of its rule."""
-    level, rule = RULES[code]
-    return CheckFinding(
-        code, level, rule.title, f"{algorithm}: {message}" if algorithm else message, place, algorithm, claim, key
-    )
+    """Make the finding of a code in `RULES`, with the severity and the title of its rule."""
+    rule, whole = RULES[code], f"{algorithm}: {message}" if algorithm else message
+    return CheckFinding(code, rule.severity, rule.title, whole, place, algorithm, claim, key)
 
 
 def convert_diagnostic(problem: Diagnostic) -> CheckFinding:
@@ -104,15 +115,15 @@ def convert_diagnostic(problem: Diagnostic) -> CheckFinding:
     else:
         place = SourcePlace.of(span)
         key = " ".join("".join(span.source.lines[span.line - 1 : span.line]).split())
-    edits = place_edits(problem)
-    return CheckFinding(
-        problem.rule.code, ERROR, problem.rule.title, message, place, key=key, edits=edits, safe=problem.safe
-    )
+    finding = CheckFinding(problem.code, problem.severity, problem.rule.title, message, place, key=key)
+    return add_places(finding, problem)
 
 
-def place_edits(problem: Diagnostic) -> tuple[PlacedEdit, ...]:
-    """Return the edits of a diagnostic with places, of paths and lines, instead of spans of sources."""
-    return tuple(PlacedEdit(SourcePlace.of(edit.span), edit.text) for edit in problem.edits)
+def add_places(finding: CheckFinding, problem: Diagnostic) -> CheckFinding:
+    """Return a finding with the edits and the related places of a diagnostic, in paths and lines instead of spans."""
+    edits = tuple(PlacedEdit(SourcePlace.of(edit.span), edit.text) for edit in problem.edits)
+    related = tuple(RelatedPlace(SourcePlace.of(place.span), place.message) for place in problem.related)
+    return replace(finding, edits=edits, safe=problem.safe, related=related)
 
 
 def list_unset_and_unread(module: Module, algorithm: s.Algorithm, heeded: bool = False) -> tuple[CheckFinding, ...]:
@@ -125,12 +136,11 @@ def list_unset_and_unread(module: Module, algorithm: s.Algorithm, heeded: bool =
     unset += [(name, warning, warning.span) for name, warning in iterate_unread_names(algorithm)]
     unset += [(name, warning, warning.span) for name, warning in iterate_endless_loops(module, algorithm)]
     return tuple(
-        replace(
+        add_places(
             make_finding(
                 warning.code, f"{warning.message}\nhint: {warning.hint}", SourcePlace.of(span), algorithm.name, claim
             ),
-            edits=place_edits(warning),
-            safe=warning.safe,
+            warning,
         )
         for claim, warning, span in unset
         if span and not any(comment.covers_finding(warning.code, algorithm.name, span.line) for comment in comments)
@@ -197,7 +207,7 @@ class CheckReport:
     @property
     def failing(self) -> list[CheckFinding]:
         """Findings for which the check fails."""
-        return [item for item in self.findings if item.level == ERROR or (self.strict and item.level == WARNING)]
+        return [item for item in self.findings if item.severity == ERROR or (self.strict and item.severity == WARNING)]
 
     def find_code(self, contract: Contract) -> tuple[str, bool]:
         """Return the code of the finding at a claim, empty if there is none, and whether it is ignored."""

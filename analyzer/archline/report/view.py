@@ -53,8 +53,9 @@ class SourcePlace:
 
     @staticmethod
     def of(span: Span) -> SourcePlace:
-        """Return the path, lines and columns of a span of a source."""
-        return SourcePlace(make_path_relative(span.source.path), span.line, span.column, span.end_line, span.end_column)
+        """Return the path, lines and columns of a span of a source: of a block, those of its header."""
+        at = span.head
+        return SourcePlace(make_path_relative(at.source.path), at.line, at.column, at.end_line, at.end_column)
 
     def __str__(self) -> str:
         return ":".join(str(part) for part in (self.path, self.line) if part)
@@ -66,6 +67,14 @@ class PlacedEdit:
 
     place: SourcePlace
     text: str
+
+
+@record
+class RelatedPlace:
+    """A place that a finding mentions, with a message about it."""
+
+    place: SourcePlace
+    message: str
 
 
 def make_path_relative(path: str) -> str:

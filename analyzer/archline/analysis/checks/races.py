@@ -21,7 +21,7 @@ from archline.expr.text import format_expression
 from archline.expr.values import evaluate_fact
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable
-from archline.language.diagnostics import Diagnostic, Rule
+from archline.language.diagnostics import Diagnostic, Related, Rule
 from archline.language.model import Module
 from archline.language.proposals import propose_own_register, propose_reduction, propose_serial_loop
 from archline.numbers import format_point
@@ -124,7 +124,9 @@ class _Race:
         what += f", in a run of `{self.inside}`" if self.inside else ""
         what += f"{' ' if self.inside else ', '}at {format_point(self.sizes)}" if self.sizes else ""
         message = f"iterations of `parallel for {variable}` race on `{element}`: {what}"
-        return Diagnostic(RACE, message, writer.node.span, hint=self._suggest_fix(writer, prior, algorithms))
+        related = () if prior.node is writer.node else (Related(prior.node.span, "the other access"),)
+        hint = self._suggest_fix(writer, prior, algorithms)
+        return Diagnostic(RACE, message, writer.node.span, hint=hint, related=related)
 
     def _suggest_fix(self, writer: _Access, prior: _Access, algorithms: Iterable[s.Algorithm]) -> str:
         loop, name = self.loops[-1], writer.array.name
@@ -158,7 +160,7 @@ class _CopyRace:
         message = f"the copy in line {line} sets and reads `{element}`, as arguments overlap"
         message += f", at {format_point(self.sizes)}" if self.sizes else ""
         hint = "copy within an array by a statement, such as `x[1:] = x[:-1]`, or pass a copy"
-        return Diagnostic(RACE, message, self.call.span, hint=hint)
+        return Diagnostic(RACE, message, self.call.span, hint=hint, related=(Related(self.copy.span, "the copy"),))
 
 
 Races = dict[s.Loop | s.Assign, _Race | _CopyRace]
@@ -460,15 +462,17 @@ class _SpawnRaceSearch(FollowedRuns):
             for strand in self._strands:
                 strand.setdefault(later.key, later)
 
-    def _build_diagnostic(self, spawn: s.Invoke, other: _Access, this: _Access) -> Diagnostic:
+    def _build_diagnostic(self, spawn: s.Invoke, prior: _Access, this: _Access) -> Diagnostic:
         call = format_expression(spawn.call)
-        first, second = ("writes" if access.writes else "reads" for access in (other, this))
+        first, second = ("writes" if access.writes else "reads" for access in (prior, this))
         element = this.array.format_element(this.place)
-        what = f"it {first} `{element}` on line {other.node.span.line}, and line {this.node.span.line} "
+        what = f"it {first} `{element}` on line {prior.node.span.line}, and line {this.node.span.line} "
         what += f"{second} the same element before the `sync`"
         what += f", at {format_point(self.sizes)}" if self.sizes else ""
         hint = "put a `sync` between them, or give each call an array of its own"
-        return Diagnostic(SPAWN_RACE, f"`spawn {call}` races with what follows it: {what}", spawn.span, hint=hint)
+        message = f"`spawn {call}` races with what follows it: {what}"
+        related = Related(prior.node.span, f"the call {first} it"), Related(this.node.span, f"this {second} it")
+        return Diagnostic(SPAWN_RACE, message, spawn.span, hint=hint, related=related)
 
 
 class _RaceError(Exception):

@@ -20,7 +20,7 @@ from archline.language.checking.expressions import (
 from archline.language.checking.extents import combine_extents, describe_disagreement, format_short, make_integer
 from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.checking.signatures import list_type_expressions, parse_element_kind
-from archline.language.diagnostics import format_count
+from archline.language.diagnostics import Proposal, format_count, make_insertion
 from archline.language.model import BoundBy, Kind, Signature, SizeBinding, ViewType, is_buffer
 from archline.language.proposals import propose_mode
 from archline.records import record
@@ -46,7 +46,9 @@ def check_invocation(body: BodyContext, statement: s.Invoke) -> None:
     if algorithm is not None:
         if algorithm.result is not None:
             message = f"the result of `{algorithm.name}` is not used"
-            hint = f"write `local t: {algorithm.result} = {algorithm.name}(...)`"
+            before = f"local t: {algorithm.result} = "
+            edits = [] if body.scope.find("t") else [make_insertion(call.span, before)]
+            hint: str = Proposal(f"write `{before}{algorithm.name}(...)`", edits, safe=False)
             if statement.spawned:
                 message = f"`{algorithm.name}` has a result, so it cannot be spawned"
                 hint = "hand the result back through an array of one element"

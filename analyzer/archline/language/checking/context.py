@@ -11,7 +11,7 @@ from archline.language import name_rules as rules
 from archline.language import syntax as s
 from archline.language.checking.points import Frame, OpaqueFrame, Path, Requirement, Sampler
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role, SymbolEntry, SymbolTable
-from archline.language.diagnostics import Diagnostic, Proposal, Rule, suggest_closest
+from archline.language.diagnostics import Diagnostic, Proposal, Related, Rule, suggest_closest
 from archline.language.mistakes import FOREIGN_FUNCTIONS
 from archline.language.model import Agreement, Collective, ExprType, Kind, Signature
 from archline.language.proposals import propose_definition
@@ -28,8 +28,10 @@ class Findings:
     def __init__(self, found: Iterable[Diagnostic] = ()) -> None:
         self.diagnostics = list(found)[:MAX_FINDINGS]
 
-    def add(self, rule: Rule, message: str, span: Span, hint: str | None = None) -> None:
-        self.extend([Diagnostic(rule, message, span, hint=hint)])
+    def add(
+        self, rule: Rule, message: str, span: Span, hint: str | None = None, related: tuple[Related, ...] = ()
+    ) -> None:
+        self.extend([Diagnostic(rule, message, span, hint=hint, related=related)])
 
     def replace(self, old: Diagnostic, new: Diagnostic) -> None:
         """Replace a diagnostic by another one about the same mistake."""
@@ -124,8 +126,10 @@ class BodyContext:
         """Whether every processor of a grid runs this algorithm."""
         return bool(self.algorithm.grid)
 
-    def report(self, rule: Rule, message: str, span: Span, hint: str | None = None) -> None:
-        self.findings.add(rule, message, span, hint)
+    def report(
+        self, rule: Rule, message: str, span: Span, hint: str | None = None, related: tuple[Related, ...] = ()
+    ) -> None:
+        self.findings.add(rule, message, span, hint, related)
 
     def is_first_report(self, unknown: str) -> bool:
         """Whether an unknown name has not been reported before; it counts as reported from now on."""
@@ -259,11 +263,11 @@ def check_definition(body: BodyContext, symbol: SymbolEntry) -> None:
         hint = None
         if symbol.role is Role.LOOP and before.role in (Role.REGISTER, Role.LET, Role.SCALAR):
             hint = f"the loop leaves that value as it is, and statements behind it read `{name}`: choose another name"
-        body.report(rules.SHADOWING, message, span, hint)
+        body.report(rules.SHADOWING, message, span, hint, (Related(before.span.head, f"`{name}` is defined here"),))
     elif name in body.library.cost_symbols:
-        line = body.library.cost_symbols[name].line
-        message = f"`{name}` is already a cost symbol of an extern (line {line})"
-        body.report(rules.SHADOWING, message, span)
+        place = body.library.cost_symbols[name]
+        message = f"`{name}` is already a cost symbol of an extern (line {place.line})"
+        body.report(rules.SHADOWING, message, span, None, (Related(place, f"`{name}` is a cost symbol here"),))
 
 
 def _explain_need(body: BodyContext, symbol: SymbolEntry) -> str | None:

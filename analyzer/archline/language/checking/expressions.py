@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from archline.expr.text import format_expression
 from archline.language import call_rules
 from archline.language import name_rules as names
 from archline.language import syntax as s
@@ -18,6 +19,7 @@ from archline.language.model import ExprType, Kind, ViewType
 from archline.language.proposals import find_library_module, propose_definition, propose_expression
 from archline.language.rearranging import ARRAY_RESULT, suggest_array_result
 from archline.language.words import BIT_FUNCTIONS, INTRINSICS
+from archline.records import replace
 
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _INTEGER_HINT = "declare the data as integers: `int`, or `index[n] below m` for an array of subscripts"
@@ -259,7 +261,10 @@ def _check_binary(body: BodyContext, expr: s.Binary) -> Kind | None:
     if expr.op in ("//", "%"):
         expect_integer(body, expr)
     if expr.op in ("//", "%") and kind is Kind.REAL:
-        hint = "write `floor(a / b)`" if expr.op == "//" else "write `a - b*floor(a / b)`"
+        hint = "write `a - b*floor(a / b)`"
+        if expr.op == "//":
+            quotient = s.Call("floor", (replace(expr, op="/"),), span=expr.span)
+            hint = propose_expression(expr, format_expression(quotient))
         body.report(rules.INTEGER_OPERATOR, f"`{expr.op}` on reals", expr.span, hint)
         return None
     return kind

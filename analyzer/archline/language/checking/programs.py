@@ -22,7 +22,7 @@ from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.checking.signatures import define_parameters, list_type_expressions, make_signature
 from archline.language.checking.statements import check_body
 from archline.language.checking.zero_sizes import derive_zero_facts, iterate_shortfalls
-from archline.language.diagnostics import ArchlineError, Diagnostic
+from archline.language.diagnostics import ArchlineError, Diagnostic, Related
 from archline.language.elaboration import elaborate_program
 from archline.language.model import Kind, Module, Signature
 from archline.language.proposals import join_safe_edits
@@ -158,32 +158,40 @@ def _collect_definitions(
     program: s.Program, modules: Mapping[tuple[str, ...], Module], findings: Findings
 ) -> tuple[dict[str, s.Algorithm], dict[str, s.Extern]]:
     """Return the file's algorithms, and the externs in scope; report names defined twice."""
-    origins: dict[str, str] = {}
+    origins: dict[str, tuple[str, Span]] = {}
     externs: dict[str, s.Extern] = {}
     for path, module in modules.items():
         use = next(item for item in program.items if isinstance(item, s.Use) and item.path == path)
         for definition in module.program.items:
             if isinstance(definition, s.Algorithm | s.Extern):
                 if definition.name in origins:
-                    message = f"`{'.'.join(path)}` and {origins[definition.name]} both define `{definition.name}`"
-                    findings.add(rules.DUPLICATE, message, use.span)
-                origins.setdefault(definition.name, f"`{'.'.join(path)}`")
+                    origin, place = origins[definition.name]
+                    message = f"`{'.'.join(path)}` and {origin} both define `{definition.name}`"
+                    related = Related(place, f"`{definition.name}` is defined here")
+                    findings.add(rules.DUPLICATE, message, use.span, related=(related,))
+                origins.setdefault(definition.name, (f"`{'.'.join(path)}`", _find_name_span(definition)))
             if isinstance(definition, s.Extern):
                 externs[definition.name] = definition
     algorithms: dict[str, s.Algorithm] = {}
     for item in program.items:
         if isinstance(item, s.Algorithm | s.Extern):
-            span = item.name_span if isinstance(item, s.Algorithm) else item.span
+            span = _find_name_span(item)
             if item.name in origins:
-                message = f"`{item.name}` is already defined in {origins[item.name]}"
-                findings.add(rules.DUPLICATE, message, span)
+                origin, place = origins[item.name]
+                related = Related(place, f"`{item.name}` is defined here")
+                findings.add(rules.DUPLICATE, f"`{item.name}` is already defined in {origin}", span, related=(related,))
                 continue
-            origins[item.name] = f"line {span.line}"
+            origins[item.name] = f"line {span.line}", span
             if isinstance(item, s.Extern):
                 externs[item.name] = item
             else:
                 algorithms[item.name] = item
     return algorithms, externs
+
+
+def _find_name_span(item: s.Algorithm | s.Extern) -> Span:
+    """Return the span of the name of an algorithm, or that of an extern."""
+    return item.name_span if isinstance(item, s.Algorithm) else item.span
 
 
 def _load_collectives(program: s.Program, resolve: Resolve, modules: Mapping[tuple[str, ...], Module]) -> list[Module]:

@@ -202,7 +202,7 @@ def _find_names_of_sizes(body: Block, environment: Environment) -> frozenset[str
 def _make_empty_local(item: _Undeclared, statement: s.Statement) -> s.Local:
     """Return the declaration of an undeclared register or array, without a value, at the position of a statement."""
     assert item.settled is not None
-    span = statement.span
+    span = statement.head
     if item.settled.record is not None:
         record: Any = item.settled.record
         return s.Local(item.name, record, None, None, span=span)

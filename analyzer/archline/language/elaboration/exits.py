@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from archline.expr.tree import Span
 from archline.language import syntax as s
 from archline.language.call_rules import RETURN
-from archline.language.diagnostics import ArchlineError, Diagnostic, error
+from archline.language.diagnostics import ArchlineError, Diagnostic, Related, error
 from archline.language.elaboration.rewriting import make_name_maker, rewrite_tree
+from archline.language.proposals import propose_serial_loop
 from archline.records import replace
 
 Block = tuple[s.Stmt, ...]
+_RETURNED = "a value is returned here"
 
 
 def normalize_exits(algorithm: s.Algorithm) -> tuple[s.Algorithm, tuple[Diagnostic, ...]]:
@@ -42,7 +45,7 @@ def normalize_exits(algorithm: s.Algorithm) -> tuple[s.Algorithm, tuple[Diagnost
         type_ = s.ScalarType("bool" if conditions else algorithm.result, span=span)
         register = s.Local(name, type_, None, None, span=span)
         body = (register, *body, s.Return(s.Name(name, span=span), span=span))
-    return replace(algorithm, body=body or (s.Pass(span=algorithm.body[-1].span),)), ()
+    return replace(algorithm, body=body or (s.Pass(span=algorithm.body[-1].head),)), ()
 
 
 def _is_condition(expr: s.Expr) -> bool:
@@ -54,8 +57,8 @@ def _is_condition(expr: s.Expr) -> bool:
 
 
 # Mistakes
-def _raise_mistake(message: str, at: s.Node, hint: str | None = None) -> NoReturn:
-    raise error(RETURN, message, span=at.span, hint=hint)
+def _raise_mistake(message: str, at: s.Node, hint: str | None = None, related: tuple[Related, ...] = ()) -> NoReturn:
+    raise error(RETURN, message, span=at.span, hint=hint, related=related)
 
 
 def _check_exits(body: Block, returns: list[s.Return]) -> None:
@@ -63,7 +66,7 @@ def _check_exits(body: Block, returns: list[s.Return]) -> None:
     _check_block(body, (), returns)
     if returns and (end := _find_open_end(body)) is not None:
         message = f"line {returns[0].span.line} returns a value, and the path that ends here returns none"
-        _raise_mistake(message, end, "end it with `return` and a value")
+        _raise_mistake(message, end, "end it with `return` and a value", (Related(returns[0].span, _RETURNED),))
 
 
 def _check_block(body: Block, loops: tuple[s.Stmt, ...], returns: list[s.Return]) -> None:
@@ -73,16 +76,16 @@ def _check_block(body: Block, loops: tuple[s.Stmt, ...], returns: list[s.Return]
                 _raise_mistake(f"`{statement.kind}` is outside of any loop", statement)
             case s.Exit(kind="return") if returns:
                 message = f"line {returns[0].span.line} returns a value, and this `return` has none"
-                _raise_mistake(message, statement, "write the value behind it")
+                _raise_mistake(message, statement, "write the value behind it", (Related(returns[0].span, _RETURNED),))
             case s.Exit() | s.Return():
                 word = "return" if isinstance(statement, s.Return) else statement.kind
                 left = {"break": loops[-1:], "continue": ()}.get(word, loops)
                 parallel = next((loop for loop in left if isinstance(loop, s.Loop) and loop.parallel), None)
                 if parallel is not None:
                     message = f"`{word}` cannot leave the `parallel for` of line {parallel.span.line}"
-                    _raise_mistake(
-                        message, statement, "its iterations run side by side: write `for`, or let them all run"
-                    )
+                    words = "its iterations run side by side: write `{}`, or let them all run"
+                    hint = propose_serial_loop(parallel, words)
+                    _raise_mistake(message, statement, hint, (Related(parallel.head, "the parallel loop"),))
                 if any(isinstance(around, s.Split) for around in loops):
                     _raise_mistake(f"`{word}` cannot stand inside a `split`", statement)
             case _:
@@ -91,9 +94,8 @@ def _check_block(body: Block, loops: tuple[s.Stmt, ...], returns: list[s.Return]
                 for block in s.list_blocks(statement):
                     _check_block(block, (*loops, statement) if inside else loops, returns)
         if following is not None and not _may_reach_end((statement,)):
-            _raise_mistake(
-                "no run comes to this statement", following, f"it is behind the exit of line {statement.span.line}"
-            )
+            hint = f"it is behind the exit of line {statement.span.line}"
+            _raise_mistake("no run comes to this statement", following, hint, (Related(statement.head, "the exit"),))
 
 
 def _may_reach_end(block: Block) -> bool:
@@ -156,7 +158,7 @@ def _remove_exits(block: Block, ends: set[str]) -> Block:
 def _remove_exits_in_branches(statement: s.If, branches: tuple[s.Branch, ...], rest: Block, ends: set[str]) -> Block:
     """Return an `if` and the code `rest` after it, which moves into a branch if only that one leads there."""
     if branches[-1].condition is not None and rest:
-        branches = (*branches, s.Branch(None, (), span=rest[0].span))
+        branches = (*branches, s.Branch(None, (), span=_join_spans(rest)))
     leading = [number for number, branch in enumerate(branches) if _may_reach_end(branch.body)]
     inner, behind = ends, Block()
     is_block = branches[0].condition is None
@@ -185,12 +187,17 @@ def _join_blocks(first: Block, rest: Block) -> Block | None:
     if s.list_exit_kinds(first):
         return None
     # An `if` of an `else` alone is a block of its own.
-    alone = s.If((s.Branch(None, first, span=first[0].span),), span=first[0].span)
+    alone = s.If((s.Branch(None, first, span=_join_spans(first)),), span=_join_spans(first))
     return (alone, *rest)
 
 
 def _fill_block(body: Block, node: s.Node) -> Block:
-    return body or (s.Pass(span=node.span),)
+    return body or (s.Pass(span=node.head),)
+
+
+def _join_spans(block: Block) -> Span:
+    """Return the span of a block that its first statement begins."""
+    return block[0].span.extend_to(block[-1].span)
 
 
 def _guard_code_after_exits(block: Block) -> Block:
@@ -200,8 +207,9 @@ def _guard_code_after_exits(block: Block) -> Block:
         result.append(_guard_in_inner_blocks(statement))
         rest = block[number + 1 :]
         if rest and s.find_exit_kinds(statement):
-            branch = s.Branch(s.Reached(span=rest[0].span), _guard_code_after_exits(rest), span=rest[0].span)
-            return (*result, s.If((branch,), span=rest[0].span))
+            span = _join_spans(rest)
+            branch = s.Branch(s.Reached(span=rest[0].head), _guard_code_after_exits(rest), span=span)
+            return (*result, s.If((branch,), span=span))
     return tuple(result)
 
 

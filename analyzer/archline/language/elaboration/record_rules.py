@@ -14,6 +14,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import (
     Diagnostic,
     Proposal,
+    Related,
     find_in_span,
     format_count,
     propose_text,
@@ -86,9 +87,10 @@ def diagnose_definitions(definitions: Iterable[surface.RecordDefinition]) -> Ite
     definitions = tuple(definitions)
     for definition in definitions:
         if definition.name in first:
-            line = first[definition.name].span.line
-            message = f"the type `{definition.name}` is already defined on line {line}"
-            yield Diagnostic(name_rules.DUPLICATE, message, definition.span)
+            place = first[definition.name].head
+            message = f"the type `{definition.name}` is already defined on line {place.line}"
+            related = Related(place, f"`{definition.name}` is defined here")
+            yield Diagnostic(name_rules.DUPLICATE, message, definition.span, related=(related,))
         first.setdefault(definition.name, definition)
     for definition in definitions:
         sizes = {size.id for size in definition.sizes}

@@ -72,7 +72,7 @@ class _ReductionExpander:
                 nested = self._expand_branches(
                     replace(statement, branches=branches[number:]), branches[number:], environment
                 )
-                rest = [*rest[: number - 1], s.Branch(None, nested, span=branch.span)]
+                rest = [*rest[: number - 1], s.Branch(None, nested, span=branch.span.extend_to(statement.span))]
                 break
         return (*before, replace(statement, branches=(replace(first, condition=condition), *rest)))
 

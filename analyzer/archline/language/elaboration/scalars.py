@@ -175,7 +175,7 @@ def _store_assigned(
     first = next((place for place, assigned in enumerate(sets) if assigned), None)
     if first is None:
         return body
-    register, span = make_register_name(name), body[first].span
+    register, span = make_register_name(name), body[first].head
     start = s.Local(register, type_, s.Name(name, span=span), None, span=span)
     return (*body[:first], start, *_rename_scalar(body[first:], name, register))
 

@@ -43,7 +43,8 @@ class _Splitter:
                 if rest and rest[0].condition is not None:
                     inner = self.split_statement(replace(statement, branches=tuple(rest)), environment)
                     alone = len(inner) == 1 and isinstance(inner[0], s.If)
-                    rest = list(inner[0].branches) if alone else [s.Branch(None, inner, span=rest[0].span)]
+                    span = rest[0].span.extend_to(statement.span)
+                    rest = list(inner[0].branches) if alone else [s.Branch(None, inner, span=span)]
                 return (*before, replace(statement, branches=(replace(first, condition=condition), *rest)))
             case s.While(condition=condition):
                 condition = self._split(condition, environment, before)

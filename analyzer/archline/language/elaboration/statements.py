@@ -79,7 +79,7 @@ class _Simplifier:
         type_ = environment.infer(loop.over)
         if type_ is None or type_.shape is None or len(type_.shape) != 1:
             return (loop,)
-        span = loop.span
+        span = loop.head
         name = self._make_name("position")
         ends: tuple[s.Expr, s.Expr] = (s.Integer(0, span=span), type_.shape[0])
         subscript = s.Name(name, span=span)
@@ -95,7 +95,7 @@ class _Simplifier:
             return (loop,)
         register = s.Local(loop.variable, s.ScalarType(type_.element, span=span), element, None, span=span)
         body = (register, *loop.body)
-        return (s.Loop(name, *ends, None, False, loop.parallel, body, iterations=loop.iterations, span=span),)
+        return (s.Loop(name, *ends, None, False, loop.parallel, body, iterations=loop.iterations, span=loop.span),)
 
 
 def _replace_words(statement: Any, environment: Environment) -> Any:

@@ -105,7 +105,7 @@ class _Expansion:
         return tuple(statements)
 
     def _expand_statement(self, statement: Any, environment: Environment, names: Names) -> tuple[Any, ...]:
-        writer = _NestWriter(self._make_name, environment, names, statement.span)
+        writer = _NestWriter(self._make_name, environment, names, statement.head)
         try:
             try:
                 return writer.expand(statement)
@@ -113,7 +113,7 @@ class _Expansion:
                 return writer.isolate_unknown_name(statement)
         except _MistakeError as mistake:
             self.diagnostics.append(mistake.diagnostic)
-            return (replace(statement, value=None) if isinstance(statement, s.Local) else s.Pass(span=statement.span),)
+            return (replace(statement, value=None) if isinstance(statement, s.Local) else s.Pass(span=statement.head),)
 
 
 class _NestWriter:
@@ -163,7 +163,7 @@ class _NestWriter:
         statements = inner.expand(statement)
         if len(statements) == 1:
             return list(statements[0].branches)
-        return [s.Branch(None, statements, span=statement.branches[0].span)]
+        return [s.Branch(None, statements, span=statement.branches[0].span.extend_to(statement.span))]
 
     def _emit_while(self, loop: s.While, condition: Any) -> None:
         """Write a `while`; the statements written so far compute values in its condition, and run before each test."""

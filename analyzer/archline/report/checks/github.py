@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from archline.report.findings import ERROR, NOTE, WARNING, CheckFinding, CheckReport
+from archline.language.diagnostics import ERROR, NOTE, WARNING
+from archline.report.findings import CheckFinding, CheckReport
 from archline.report.view import make_path_relative_to_root
 
 COMMANDS = {ERROR: "error", WARNING: "warning", NOTE: "notice"}
@@ -24,7 +25,7 @@ def format_command(finding: CheckFinding, root: Path) -> str:
         "title": f"{finding.code}: {finding.title}",
     }
     properties = ",".join(f"{name}={_escape_property(str(value))}" for name, value in fields.items() if value)
-    return f"::{COMMANDS[finding.level]} {properties}::{_escape_data(finding.message)}"
+    return f"::{COMMANDS[finding.severity]} {properties}::{_escape_data(finding.message)}"
 
 
 def _escape_data(text: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from archline.report import json
 from archline.report.findings import CheckReport
-from archline.report.view import Contract, PlacedEdit, StoppedRun
+from archline.report.view import Contract, SourcePlace, StoppedRun
 
 
 def render(report: CheckReport, width: int) -> str:
@@ -41,17 +41,33 @@ def render(report: CheckReport, width: int) -> str:
     ]
     findings = [
         {
-            **json.pick(finding, "code", "level", "message", "path", "line", "algorithm"),
-            **({"edits": list(map(_make_edit_document, finding.edits)), "safe": finding.safe} if finding.edits else {}),
+            **json.pick(finding, "code", "level=severity", "message", "path", "line", "algorithm", "url"),
+            **(
+                {
+                    "related": [
+                        _make_place_document(related.place, message=related.message) for related in finding.related
+                    ]
+                }
+                if finding.related
+                else {}
+            ),
+            **(
+                {
+                    "edits": [_make_place_document(edit.place, text=edit.text) for edit in finding.edits],
+                    "safe": finding.safe,
+                }
+                if finding.edits
+                else {}
+            ),
         }
         for finding in report.findings
     ]
     return json.render({"version": json.COSTS_VERSION, "targets": targets, "findings": findings})
 
 
-def _make_edit_document(edit: PlacedEdit) -> dict[str, Any]:
-    """Return the JSON document of an edit: lines and columns count from 1, the end is exclusive."""
-    return {**json.pick(edit.place, "path", "line", "column", "end_line", "end_column"), "text": edit.text}
+def _make_place_document(place: SourcePlace, **more: str) -> dict[str, Any]:
+    """Return the JSON document of a place, and `more`: lines and columns count from 1, the end is exclusive."""
+    return {**json.pick(place, "path", "line", "column", "end_line", "end_column"), **more}
 
 
 def _make_stop_document(stop: StoppedRun) -> dict[str, Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from archline.report.findings import ERROR, NON_CLAIM_FINDINGS, RULES, CheckFinding, CheckReport, list_reasons
+from archline.language.diagnostics import ERROR
+from archline.report.findings import NON_CLAIM_FINDINGS, RULES, CheckFinding, CheckReport, list_reasons
 from archline.report.view import CheckView, Contract
 
 ILLEGAL_CHARACTERS = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -24,12 +25,12 @@ def render(report: CheckReport, width: int) -> str:
     entries = [
         _make_case(finding, "failure")
         for finding in report.failing
-        if (finding.code, finding.level) in NON_CLAIM_FINDINGS
+        if (finding.code, finding.severity) in NON_CLAIM_FINDINGS
     ]
     refused = [
         _make_case(finding, "error")
         for finding in report.findings
-        if finding.level == ERROR and finding.code not in RULES
+        if finding.severity == ERROR and finding.code not in RULES
     ]
     for name, cases in (("baseline and comments", entries), ("cannot be checked", refused)):
         if cases:

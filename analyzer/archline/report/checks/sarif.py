@@ -18,10 +18,13 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 def render(report: CheckReport, width: int) -> str:
     """Return a SARIF log of one run, with the rules and results of all findings. `width` has no effect."""
-    titles = dict(sorted({finding.code: finding.title for finding in report.findings}.items()))
-    rules = [{"id": code, "shortDescription": {"text": title}} for code, title in titles.items()]
+    by_code = dict(sorted({finding.code: finding for finding in report.findings}.items()))
+    rules = [
+        {"id": code, "shortDescription": {"text": finding.title}, "helpUri": finding.url}
+        for code, finding in by_code.items()
+    ]
     driver = {"name": "archline", "version": version("archline"), "rules": rules}
-    codes, counts = list(titles), Counter[tuple[str, ...]]()
+    codes, counts = list(by_code), Counter[tuple[str, ...]]()
     results = [_make_result(finding, codes.index(finding.code), report.root, counts) for finding in report.findings]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return json.render({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
@@ -41,17 +44,25 @@ def _make_result(finding: CheckFinding, rule: int, root: Path, counts: Counter[t
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": rule,
-        "level": finding.level,
+        "level": finding.severity,
         "message": {"text": finding.message},
         "partialFingerprints": marks,
     }
     if path:
-        region = {"region": _make_region(finding.place)} if finding.line else {}
-        where = {"artifactLocation": _make_artifact_location(path), **region}
-        result["locations"] = [{"physicalLocation": where}]
+        result["locations"] = [_make_location(finding.place, root)]
+    if finding.related:
+        result["relatedLocations"] = [
+            {**_make_location(related.place, root), "message": {"text": related.message}} for related in finding.related
+        ]
     if finding.edits:
         result["fixes"] = [_make_fix(finding, root)]
     return result
+
+
+def _make_location(place: SourcePlace, root: Path) -> dict[str, Any]:
+    region = {"region": _make_region(place)} if place.line else {}
+    path = make_path_relative_to_root(place.path, root)
+    return {"physicalLocation": {"artifactLocation": _make_artifact_location(path), **region}}
 
 
 def _make_artifact_location(path: str) -> dict[str, str]:

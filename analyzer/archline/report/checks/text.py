@@ -36,12 +36,12 @@ def render(report: CheckReport, width: int) -> str:
     if many and not report.quiet:
         held = [line for view in report.targets for line in _summarise_held_claims(view)]
         lines += [*held, ""] if len(held) <= MAX_LISTED_CLAIMS else []
-    entries = [finding for finding in report.findings if (finding.code, finding.level) in NON_CLAIM_FINDINGS]
+    entries = [finding for finding in report.findings if (finding.code, finding.severity) in NON_CLAIM_FINDINGS]
     for finding in entries:
         head, *hints = finding.message.split("\n")
-        lines += wrap(f"{finding.place}: {finding.level}: {head} [{finding.code}]", width, "    ")
+        lines += wrap(f"{finding.place}: {finding.severity}: {head} [{finding.code}]", width, "    ")
         lines += [line for hint in hints for line in wrap(f"    {hint}", width, "    ")]
-    counts = Counter((finding.code, finding.level) for finding in entries)
+    counts = Counter((finding.code, finding.severity) for finding in entries)
     summary = [summarise_claims(report.all) or "nothing is ensured"]
     if ignored := len(report.ignored):
         summary.append(f"{ignored} of the findings {'is' if ignored == 1 else 'are'} ignored")

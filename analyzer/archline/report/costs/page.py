@@ -118,7 +118,7 @@ def list_schedule_sections(view: CostView) -> tuple[Section, ...]:
 def iterate_warning_notes(view: CostView) -> Iterator[str]:
     """Yield a note for each finding about the algorithm."""
     for warning in view.warnings:
-        yield f"{warning.place}: {warning.level}: {warning.message} [{warning.code}]".replace("\n", "; ")
+        yield f"{warning.place}: {warning.severity}: {warning.message} [{warning.code}]".replace("\n", "; ")
 
 
 def _describe_slow_sizes(rows: Sequence[CostRow]) -> str:

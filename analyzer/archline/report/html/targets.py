@@ -171,9 +171,8 @@ class TargetData:
             for metric, cost in costs.items():
                 by_line[place.line][metric].append(cost)
         node = self.report.node
-        last = max((part.span.end_line for part in s.iterate_nodes(node)), default=node.span.line)
         source = node.span.source.written_lines
-        for line in range(node.span.line, min(last, len(source)) + 1):
+        for line in range(node.span.line, min(node.span.end_line, len(source)) + 1):
             on_line = by_line.get(line, {})
             amounts = {name: self.sum_costs(on_line[name]) if name in on_line else None for name in LINE_METRICS}
             yield {"line": line, "text": source[line - 1], **amounts}

@@ -41,8 +41,8 @@ def _iterate_blocks(report: CheckReport) -> Iterator[Block]:
                 yield make_sentence(f"messages: {group.messages}")
             if group.stop is not None:
                 yield make_sentence(f"{group.stop.place}: {group.stop.text}", "warn")
-    entries = [finding for finding in report.findings if (finding.code, finding.level) in NON_CLAIM_FINDINGS]
+    entries = [finding for finding in report.findings if (finding.code, finding.severity) in NON_CLAIM_FINDINGS]
     if entries:
         yield make_heading("Findings")
-        rows = [(str(finding.place), finding.level, finding.message, finding.code) for finding in entries]
+        rows = [(str(finding.place), finding.severity, finding.message, finding.code) for finding in entries]
         yield make_table(("place", "level", "finding", "code"), rows)

@@ -83,7 +83,7 @@ class CostReport(DerivedCosts, WithPage):
     @property
     def flops_by_kind(self) -> dict[str, Metric]:
         """Flops of each kind (add, mul, sqrt, ...)."""
-        return {kind: metrics.Metric(self, cost) for kind, cost in self.costs.flops_by_kind.items()}
+        return {kind: metrics.Metric(self, cost) for kind, cost in self.without_io.flops_by_kind.items()}
 
     @cached_property
     def symbols(self) -> dict[str, sympy.Symbol]:
@@ -139,7 +139,8 @@ class CostReport(DerivedCosts, WithPage):
 
     def __getitem__(self, metric: str) -> Metric:
         report = self.including(metric)
-        return metrics.Metric(report, report.costs[metric])
+        costs = report.costs if metric == "io" else report.without_io
+        return metrics.Metric(report, costs[metric])
 
     def __iter__(self) -> Iterator[Metric]:
         return (metrics.Metric(self, cost) for cost in self.costs)

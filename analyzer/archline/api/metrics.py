@@ -113,7 +113,7 @@ class Metric:
     def _forms(self) -> list[s.Expr]:
         """The lower and upper bound as expressions: one if they are equal, none if they are unknown."""
         bounds = [value for value in (self._cost.lower, self._cost.upper) if value is not None]
-        return [self._report.costs.tree(value) for value in dict.fromkeys(bounds)]
+        return [self._report.without_io.tree(value) for value in dict.fromkeys(bounds)]
 
     def at(self, sizes: Mapping[str, Number] | str | None = None, /, **named: Number) -> Number | tuple[Number, Number]:
         """Return the exact value at sizes, or the pair of bounds if the cost is not exact.

@@ -172,12 +172,12 @@ class DerivedCosts:
 
     def write(self, value: Poly) -> Formula:
         """Format an expression in the language's syntax."""
-        return self.costs.text(value)
+        return self.without_io.text(value)
 
     @property
     def parameters(self) -> tuple[str, ...]:
         """The sizes and indices that costs may contain, in the order of the algorithm."""
-        return self.costs.parameters
+        return self.without_io.parameters
 
     @property
     def assumptions(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from archline import __version__
+from archline.algebra.effort import Clock
 from archline.api.algorithms import Algorithm
 from archline.api.comparisons import compare
 from archline.api.costs import CostReport
@@ -78,7 +79,7 @@ class HtmlReport:
             "targets": targets,
             "machines": list(map(_describe_machine, self.machines)),
             "comparison": self._compare() if len(targets) == 2 else None,
-            "notes": [],
+            "notes": list(self._iterate_notes()),
         }
 
     @cached_property
@@ -92,6 +93,12 @@ class HtmlReport:
             least = max((report.names.get_minimum(name) or 0 for report in self.reports), default=1)
             meaning = {"Z": "words of the cache", "L": "words of a line", "P": "processors"}.get(name, "a size")
             yield {"name": name, "least": least, "most": largest, "meaning": meaning}
+
+    def _iterate_notes(self) -> Iterator[str]:
+        if any(report.recursive and not report.on_grid for report in self.reports):
+            yield "lines of a recursive algorithm have the costs of all of its calls together"
+        if Clock.late:
+            yield "a time limit was reached: some bounds may be wider than they need be"
 
     def _compare(self) -> list[dict[str, str]]:
         cache = f"Z={DEFAULT_CACHE.Z},L={DEFAULT_CACHE.L}"

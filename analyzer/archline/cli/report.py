@@ -8,14 +8,9 @@ with `--machine` the roofline and energies.
 from __future__ import annotations
 
 import argparse
-import sys
 from shlex import join
-from typing import TYPE_CHECKING
 
 from archline.cli import options as shared
-
-if TYPE_CHECKING:
-    from archline.api.reports import HtmlReport
 
 CONFIGURED = {"machine": "project_machines", "cache": "project_cache"}
 """The options that the project's configuration fills in, by its keys: neither is on the command line."""
@@ -26,27 +21,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(project_machines=None, project_cache=None)
     parser.add_argument("targets", nargs="+", metavar="TARGET", help=shared.TARGET_HELP)
     shared.add_options(parser, "--at", "--where", "--machine", "--parameter", "--year")
+    shared.add_options(parser, "--time-limit", "--no-cache")
+    parser.set_defaults(format="html")
     parser.add_argument("--out", metavar="FILE.html", help="write the page to this file (default: standard output)")
 
 
-def execute(options: argparse.Namespace) -> int:
-    """Write the page, and return the exit status 0."""
+@shared.print_cached_text
+def execute(options: argparse.Namespace) -> str:
+    """Return the page, or a note on the file that it is written to; the decorator prints it and returns 0."""
     from archline.api.algorithms import Algorithm
     from archline.api.reports import HtmlReport
 
     algorithms = [algorithm for target in options.targets for algorithm in Algorithm.every(target, options.where)]
     machines = shared.read_machines(options) if options.machines else []
     page = HtmlReport(algorithms, shared.read_at(options), machines, _write_command(options))
-    _write_page(page, options.out)
-    return 0
-
-
-def _write_page(page: HtmlReport, out: str | None) -> None:
-    if out is None:
-        sys.stdout.write(str(page))
-        return
-    page.save(out)
-    print(f"wrote {out}")
+    if options.out is None:
+        return str(page)
+    page.save(options.out)
+    return f"wrote {options.out}\n"
 
 
 def _write_command(options: argparse.Namespace) -> str:

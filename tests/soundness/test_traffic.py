@@ -110,7 +110,7 @@ def test_generated_programs(part: int) -> None:
 @pytest.mark.parametrize("part", range(4))
 def test_the_library(part: int) -> None:
     source = random.Random(part)
-    for target in some(TARGETS[part::4], every=12):
+    for target in some(TARGETS[part::4], every=12, full=3):
         given = kernel(target, {**CASES, **RECURSIVE}[target])
         assert_moves(given, given.draw(source), source, False)
 
@@ -137,7 +137,7 @@ def shorts(source: random.Random) -> tuple[Subject, Arguments]:
 @pytest.mark.parametrize("part", range(4))
 def test_short_runs_under_every_replacement(part: int) -> None:
     source = random.Random(part)
-    for _ in range(part, all_of(300, 48), 4):
+    for _ in range(part, all_of(120, 48), 4):
         assert_moves(*shorts(source), source, True)
 
 

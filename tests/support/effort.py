@@ -9,7 +9,7 @@ from typing import TypeVar
 import pytest
 
 Case = TypeVar("Case")
-SHARES = {"quick": 0.1, "full": 0.2, "deep": 10.0}
+SHARES = {"quick": 0.1, "full": 0.15, "deep": 10.0}
 EFFORT = os.environ.get("ARCHLINE_TESTS", "quick")
 
 

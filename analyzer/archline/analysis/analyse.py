@@ -79,7 +79,7 @@ def clear_cost_caches() -> None:
     """Clear the caches of derived costs and of parsed texts, so that the time of derivations can be measured."""
     _solved.clear()
     _shared_derivation.cache_clear()
-    parser.clear_fragments()
+    parser.clear_parsed_texts()
 
 
 def _cache_key(algorithm: s.Algorithm) -> object:

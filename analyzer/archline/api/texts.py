@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -45,10 +44,6 @@ def find_rule(code: str) -> Rule:
     return rule
 
 
-# Blocks nest up to 320 levels and expressions up to 200; each level takes several calls.
-_RECURSION_LIMIT = 20_000
-
-
 class FormatError(AssertionError):
     """The formatted text differs in meaning from the program, which is a defect of the printer."""
 
@@ -58,7 +53,6 @@ def format_source(source: Source) -> str:
 
     Raises ArchlineError for a program with syntax errors, and FormatError if the text, parsed again, differs from it.
     """
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
     written = parse_program(source)
     folder = Path(source.path).parent
     program = declare_in_folder(written, folder)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field, fields
 from functools import cache, cached_property
+from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar, dataclass_transform
 
 from archline.records import record, replace
@@ -220,6 +221,20 @@ def _list_fields_with_nodes(kind: type[Node]) -> tuple[str, ...]:
     return tuple(declared.name for declared in reversed(fields(kind)) if declared.name not in bare)
 
 
+def _make_getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return a function that lists the values of attributes of an object."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda node: tuple(getattr(node, name) for name in names)
+
+
+@cache
+def _make_child_getter(kind: type[Node]) -> Callable[[Any], tuple[Any, ...]] | None:
+    """Return a function that lists the fields of a node that may contain nodes, last first; None if there are none."""
+    names = _list_fields_with_nodes(kind)  # type: ignore[arg-type]
+    return _make_getter(names) if names else None
+
+
 def iterate_nodes(value: object) -> Iterator[Node]:
     """Yield a part of a program, or several in a tuple, and every node inside, in the order of the text."""
     pending = [value]
@@ -227,7 +242,9 @@ def iterate_nodes(value: object) -> Iterator[Node]:
         part = pending.pop()
         if isinstance(part, Node):
             yield part
-            pending += [getattr(part, name) for name in _list_fields_with_nodes(type(part))]  # type: ignore[arg-type]
+            list_children = _make_child_getter(type(part))  # type: ignore[arg-type]
+            if list_children is not None:
+                pending += list_children(part)
         elif isinstance(part, tuple):
             pending += part[::-1]
 
@@ -299,6 +316,30 @@ def rewrite_fields(node: Node, change: Change) -> Any:
         if new is not old:
             parts[name] = new
     return replace(node, **parts) if parts else node
+
+
+@cache
+def _make_field_getter(kind: type[Node]) -> Callable[[Any], tuple[Any, ...]]:
+    """Return a function that lists the values of the fields of a node, without its span."""
+    return _make_getter(kind.__match_args__)
+
+
+def move_tree(value: T, source: Source, lines: int) -> T:
+    """Return a copy of a part of a program, with spans in another source, and `lines` further down."""
+
+    def move_span(span: Span) -> Span:
+        header = None if span.header is None else move_span(span.header)
+        return Span(source, span.line + lines, span.column, span.end_line + lines, span.end_column, header)
+
+    def move_part(part: Any) -> Any:
+        if isinstance(part, Node):
+            values = _make_field_getter(type(part))(part)  # type: ignore[arg-type]
+            return type(part)(*map(move_part, values), span=move_span(part.span))
+        if isinstance(part, tuple):
+            return tuple(map(move_part, part))
+        return move_span(part) if isinstance(part, Span) else part
+
+    return move_part(value)  # type: ignore[no-any-return]
 
 
 def make_structural_key(value: object) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -172,6 +172,19 @@ class _Indentation(Indenter):
     INDENT_type = "_INDENT"
     DEDENT_type = "_DEDENT"
     tab_len = 8
+
+    def process(self, stream: Iterator[lark.Token]) -> Iterator[lark.Token]:
+        return super().process(_end_lines_with_code(stream))  # type: ignore[no-untyped-call, no-any-return]
+
+
+def _end_lines_with_code(tokens: Iterable[lark.Token]) -> Iterator[lark.Token]:
+    """Yield tokens; the end of a line, and of a block, is that of its code, as in `tables`."""
+    end: tuple[int | None, int | None] = 1, 1
+    for token in tokens:
+        if token.type == "_NEWLINE":
+            token.end_line, token.end_column = end
+        end = token.end_line, token.end_column
+        yield token
 
 
 @cache

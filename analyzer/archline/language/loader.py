@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -16,9 +15,6 @@ from archline.language.model import Module
 from archline.language.parser import parse
 from archline.language.source import decode_source, is_path, note_read, path_exists, read_source
 from archline.resources import find_resource
-
-# Expressions nest up to 200 levels and blocks up to 320; a level takes several calls in a recursive pass.
-_RECURSION_LIMIT = 20_000
 
 
 def load_path(path: Path) -> Module:
@@ -92,8 +88,6 @@ class _Loader:
     def __init__(self) -> None:
         self._modules: dict[Path, Module] = {}
         self._loading: list[Path] = []
-        # The limit is for every pass that will read the program, not for loading alone.
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
 
     def load_file(self, path: Path) -> Module:
         source = read_source(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
@@ -10,7 +11,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
-from archline.expr.tree import Source, Span, iterate_conjuncts
+from archline.expr.tree import Source, Span, iterate_conjuncts, move_tree
 from archline.language import lark_parser
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
@@ -28,7 +29,11 @@ MAX_BLOCK_DEPTH = 320
 MAX_REPAIRS = 8
 MAX_FRAGMENTS = 512
 """The number of cached fragments: texts of models and of growths are read repeatedly."""
+MAX_ITEMS = 512
+"""The number of cached trees of items: most items of a file are the same after an edit."""
 
+# Expressions nest up to 200 levels and blocks up to 320; a level takes several calls in a recursive pass.
+_RECURSION_LIMIT = 20_000
 
 _HEADER = re.compile(r"(algorithm|def|function|procedure)\b")
 _COMMENT = re.compile(r'"[^"\n]*"|(#.*)')
@@ -44,6 +49,8 @@ class ParseResult:
 
 def parse(source: Source) -> ParseResult:
     """Parse a file. Never raises for bad text: the diagnostics describe the mistakes."""
+    # The limit is for every pass that will read the program, not for parsing alone.
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
     tabs = _diagnose_tabs(source)
     if tabs:
         return ParseResult(s.Program(source, ()), tabs)
@@ -100,8 +107,9 @@ def parse_settings(text: str, name: str = "<settings>") -> tuple[tuple[str, s.Ex
         raise ArchlineError([replace(finding, hint=hint) for finding in problem.diagnostics]) from None
 
 
-def clear_fragments() -> None:
-    """Clear the cache of parsed expressions, facts and settings, for measurements."""
+def clear_parsed_texts() -> None:
+    """Clear the caches of parsed items, expressions, facts and settings, for measurements."""
+    _find_kept_trees.cache_clear()
     _parse_fragment.cache_clear()
 
 
@@ -126,12 +134,26 @@ def _adapt_diagnostic(problem: Diagnostic) -> Diagnostic:
     return Diagnostic(rules.UNEXPECTED, f"unexpected `{text}`" if text else "the text is empty", span)
 
 
+@lru_cache(maxsize=MAX_ITEMS)
+def _find_kept_trees(text: str) -> list[tuple[Any, int]]:
+    """Return the list that keeps the tree of an item's text, once it is parsed, and the line where it begins."""
+    return []
+
+
 def _try_parse(source: Source, first: int, text: str, start: str = "start") -> Any:
-    """Return the syntax tree of a text that begins at line `first` of the source, or the Diagnostic of its failure."""
+    """Return the syntax tree of a text that begins at line `first` of the source, or the Diagnostic of its failure.
+
+    An item whose text was parsed before is not parsed again.
+    """
+    parsed = _find_kept_trees(text.rstrip()) if start == "start" else []
+    for tree, line in parsed:
+        return move_tree(tree, source, first - line)
     builder = TreeBuilder(source, first - 1)
     with suppress(NotInLanguageError, ArchlineError):
         tree = load_tables().parse(text, start, builder)
         if builder.sized is None:
+            if not builder.depends_on_file:
+                parsed.append((tree, first))
             return tree
     return lark_parser.parse_with_lark(source, first, text, start)
 

@@ -115,6 +115,8 @@ class SpellingBuilder:
         """For loops that were written in three parts what these are."""
         self._bounds: dict[s.ScalarType, s.Expr] = {}
         """The bounds of numbers that are declared as `index below bound`."""
+        self.depends_on_file = False
+        """Whether the tree depends on text of the file outside of the item."""
         self.sized: Span | None = None
         """The place of a cost with sizes, such as `work(f, n = 2*n)`, outside of claims, where it is a mistake."""
 
@@ -617,6 +619,7 @@ class SpellingBuilder:
 
     def _find_free_name(self, *names: str) -> str:
         """Return the first of `names`, then of `name1`, `name2`, ..., that is not a word of the source."""
+        self.depends_on_file = True
         words = {*re.findall(r"\w+", self._source.text), *self._made_names}
         return next(name for name in chain(names, map(f"{names[0]}{{}}".format, count(1))) if name not in words)
 

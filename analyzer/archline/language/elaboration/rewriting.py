@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cache
 from itertools import count
 from typing import Any, Protocol
 
@@ -79,12 +80,13 @@ class NameMaker(Protocol):
 
 def make_name_maker(algorithm: s.Algorithm) -> NameMaker:
     """Return a function that makes names which occur nowhere in an algorithm."""
-    taken = collect_words(algorithm)
+    # Most passes need no name, and collecting the words takes longer than these passes.
+    list_taken = cache(lambda: collect_words(algorithm))
 
     def make_name(start: str, *, numbered: bool = True) -> str:
         names = (f"{start}{number or ''}" for number in count(int(numbered)))
-        name = next(candidate for candidate in names if candidate not in taken)
-        taken.add(name)
+        name = next(candidate for candidate in names if candidate not in list_taken())
+        list_taken().add(name)
         return name
 
     return make_name

@@ -36,15 +36,14 @@ def derive_iteration_bounds(module: Module, algorithm: s.Algorithm) -> Iteration
     declared ones. Loops of the algorithms that it calls are among them, as several calls may share a bound, except
     loops with a known least number of iterations in one call.
     """
+    if not name_unbounded_loops(module):
+        return IterationBounds()
     loops = tuple(loop for loop in iterate_unbounded_loops(algorithm) if loop.chosen)
     if not has_recursion(module, algorithm):
         for called in find_reachable(module, algorithm):
-            bounded = bound_iterations(module, called)
-            loops += tuple(
-                loop
-                for loop in iterate_unbounded_loops(called)
-                if loop.chosen and not (loop in bounded and bounded[loop].lower)
-            )
+            if chosen := [loop for loop in iterate_unbounded_loops(called) if loop.chosen]:
+                bounded = bound_iterations(module, called)
+                loops += tuple(loop for loop in chosen if not (loop in bounded and bounded[loop].lower))
     bounds, together = dict[s.While | s.Loop, KnownAmount](), None
     reasons: Mapping[s.While | s.Loop, str] = {}
     if loops and not algorithm.grid:

@@ -52,7 +52,9 @@ def test_planted_changes(change: PlantedChange, tmp_path: Path) -> None:
 
 
 @long
-@pytest.mark.parametrize("change", some([each for each in CHANGES if each.name not in QUICK], full=2), ids=lambda each: each.name)
+@pytest.mark.parametrize(
+    "change", some([each for each in CHANGES if each.name not in QUICK], full=2), ids=lambda each: each.name
+)
 def test_all_planted_changes(change: PlantedChange, tmp_path: Path) -> None:
     _check(change, tmp_path)
 

@@ -19,6 +19,8 @@ from archline.energy.caches import DEFAULT_CACHE
 from archline.energy.machine_files import adjust_machine
 from archline.energy.machines import Machine
 from archline.expr.intervals import Number
+from archline.expr.tree import iterate_defined_sizes
+from archline.expr.values import find_sizes_given_by_facts
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.diagnostics import ArchlineError, error
 from archline.report.comparisons import list_comparison_sentences
@@ -176,8 +178,10 @@ def _propose_point(costs: CostReport, base: int) -> Point | None:
         for name in (*names.needed, *(("P",) if "P" in _list_processor_names(costs) else ()))
         if name not in ("Z", "L", "K")
     }
+    defined = {name for name, _ in iterate_defined_sizes(costs.where)}
+    free = {name: value for name, value in values.items() if name not in defined}
     try:
-        return costs.point(convert_python_values(values))
+        return costs.point(convert_python_values({**values, **find_sizes_given_by_facts(costs.where, free)}))
     except ArchlineError:
         return None
 

@@ -179,7 +179,7 @@ class Interpreter:
 
 
 # A program that fails is short as it is, and to shrink it takes minutes.
-@settings(max_examples=all_of(18, 4), deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@settings(max_examples=all_of(18, 2), deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(blocks(MAX_DEPTH, ()).map(reachable), st.integers(0, 9), st.integers(1, 4), st.integers(1, 6))
 def test_random_programs_cost_what_they_execute_and_lie_in_their_bounds(
     block: list[Statement], seed: int, line: int, lines_held: int

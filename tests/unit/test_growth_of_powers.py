@@ -126,7 +126,7 @@ FALLING = (
 RANKED = [(rank, text) for rank, texts in enumerate(FALLING) for text in texts]
 
 
-@pytest.mark.parametrize("start", range(len(RANKED) - 1))
+@pytest.mark.parametrize("start", some(range(len(RANKED) - 1), 3))
 def test_functions_of_a_well_known_exercise_are_ordered(start: int) -> None:
     (rank, f), *others = RANKED[start:]
     for other, g in [others[0], *some(others[1:], 7)]:

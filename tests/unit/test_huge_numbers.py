@@ -124,8 +124,8 @@ DOWN = """algorithm down(n: size, m: size, x: inout real[n], t: inout real[1]):
     ("range_", "extent", "at"),
     some(
         [
-            ("1..m + 1", "m//i", "n=2,m=9"),
             ("0..m", "i + 1", "n=8,m=1"),
+            ("1..m + 1", "m//i", "n=2,m=9"),
             ("0..m", "i + 1", "n=9,m=6"),
             ("0..m", "m - i", "n=9,m=6"),
             ("0..m - 1", "2*i + 1", "n=8,m=1"),

@@ -154,7 +154,7 @@ def test_conjugate_gradients_need_no_made_up_number_of_iterations() -> None:
         assert 1 < run.at["T"] <= n + 2
 
 
-@settings(max_examples=all_of(12, 3), deadline=None)
+@settings(max_examples=all_of(12, 1), deadline=None)
 @given(st.integers(0, 10_000))
 def test_bounds_of_random_programs_enclose_their_runs(seed: int) -> None:
     program = subject(while_program_from_seed(seed))

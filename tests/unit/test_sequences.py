@@ -189,7 +189,7 @@ def indent(text: str, depth: int = 1) -> str:
     return "\n".join("    " * depth + line for line in text.split("\n"))
 
 
-@settings(max_examples=drawn(600, 60), deadline=None)
+@settings(max_examples=drawn(400, 40), deadline=None)
 @given(data=st.data())
 def test_costs_of_nests_hold_in_runs(data: st.DataObject) -> None:
     outer, inner = data.draw(st.sampled_from(OUTER), "outer"), data.draw(st.sampled_from(INNER), "inner")

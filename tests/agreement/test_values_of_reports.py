@@ -92,7 +92,9 @@ def evaluate_in_page(target: Mapping[str, Any], points: list[Point]) -> list[dic
     assert evaluator
     assert values
     script = evaluator + READER.replace("VALUES", f"function holdAll{values}")
-    given = json.dumps({"target": target, "points": [{name: int(value) for name, value in at.items()} for at in points]})
+    given = json.dumps(
+        {"target": target, "points": [{name: int(value) for name, value in at.items()} for at in points]}
+    )
     run = subprocess.run([NODE, "-e", script], input=given, capture_output=True, text=True, check=True, timeout=600)
     return json.loads(run.stdout)
 

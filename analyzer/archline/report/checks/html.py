@@ -22,8 +22,8 @@ def render(report: CheckReport, width: int) -> str:
 
 def _iterate_blocks(report: CheckReport) -> Iterator[Block]:
     summary = summarise_claims(report.all) or "nothing is ensured"
-    failed = any(contract.outcome == "fails" for contract in report.all)
-    yield make_sentence(summary, "bad" if failed else "good")
+    outcomes = {contract.outcome for contract in report.all}
+    yield make_sentence(summary, "bad" if "fails" in outcomes else "warn" if "unknown" in outcomes else "good")
     for view in report.targets:
         for group in view.groups:
             yield make_heading(group.name)

@@ -12,6 +12,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from archline.version import __version__
+
 if TYPE_CHECKING:
     from archline.api.algorithms import Algorithm, algorithm
     from archline.api.changes import Diff, diff
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
     from archline.language.diagnostics import ArchlineError, Diagnostic
     from archline.report.growth import Order
     from archline.report.recurrences import Solution
-
-__version__ = "0.1.0"
 
 # Importing archline costs next to nothing: each name brings in its module when it is first used.
 _HOMES = {

@@ -193,7 +193,7 @@ def all_kinds(here: Path, form: str, *options: str) -> Result:
 
 
 def test_the_formats_are_those_of_the_folder() -> None:
-    assert list_formats("checks") == ("github", "json", "junit", "sarif", "text")
+    assert list_formats("checks") == ("github", "html", "json", "junit", "sarif", "text")
 
 
 def test_github(here: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import archline as al
 from archline.api.checks import Task, check_tasks
-from archline.cli import options as shared
+from archline.api.written_files import write_file_atomically
 from archline.expr.tree import Source, Span
 from archline.language.diagnostics import ArchlineError, Diagnostic, Edit, Proposal
 from archline.language.edits import apply_edits, choose_edits, select_edits
@@ -435,7 +435,7 @@ def test_a_file_that_changed_since_it_was_read_is_left(tmp_path: Path) -> None:
     path = tmp_path / "f.algo"
     path.write_text("new", encoding="utf-8")
     with pytest.raises(ArchlineError, match="it has changed since it was read"):
-        shared.write_file_atomically(path, "ours", b"old")
+        write_file_atomically(path, "ours", b"old")
     assert path.read_text(encoding="utf-8") == "new"
     assert list(tmp_path.iterdir()) == [path]
 

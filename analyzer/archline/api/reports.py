@@ -7,11 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from archline import __version__
 from archline.algebra.effort import Clock
 from archline.api.algorithms import Algorithm
 from archline.api.comparisons import compare
 from archline.api.costs import CostReport
+from archline.api.written_files import write_file_atomically
 from archline.costs import rules
 from archline.costs.sizes import Given, Point, convert_python_values, merge_sizes, require_known_names
 from archline.energy import rules as energy_rules
@@ -27,6 +27,7 @@ from archline.report.comparisons import list_comparison_sentences
 from archline.report.cost_view import CostView
 from archline.report.html.page import VERSION, make_page
 from archline.report.html.targets import MAX_SCALE, TargetData
+from archline.version import __version__
 
 BASES = (256, 64, 16, 1024, 4)
 """Values of sizes that are tried where none are given."""
@@ -56,6 +57,7 @@ class HtmlReport:
         if not 0 < len(algorithms) <= 2:
             message = f"a report is on one algorithm, or on two that it compares; these are {len(algorithms)}"
             raise error(rules.OPTIONS_CLASH, message, hint="name one by `path.algo::name`")
+        self.described_machines = list(map(_describe_machine, machines))
         self.reports = [algorithm.cost() for algorithm in algorithms]
         self.algorithms, self.machines, self.command = algorithms, machines, command
         self.points = _choose_points(self.reports, at)
@@ -79,7 +81,7 @@ class HtmlReport:
             "point": {**cached, **point},
             "sliders": list(self._iterate_sliders({**point, **cached})),
             "targets": targets,
-            "machines": list(map(_describe_machine, self.machines)),
+            "machines": self.described_machines,
             "comparison": self._compare() if len(targets) == 2 else None,
             "notes": list(self._iterate_notes()),
         }
@@ -123,13 +125,8 @@ class HtmlReport:
         return make_page(self.data)
 
     def save(self, path: str | Path) -> None:
-        """Write the page to a file. Raises ArchlineError (AL413)."""
-        page = str(self)
-        try:
-            Path(path).write_text(page, encoding="utf-8")
-        except OSError as problem:
-            reason = problem.strerror or str(problem)
-            raise error(rules.NOT_WRITTEN, f"cannot write the page: {reason}", path=str(path)) from None
+        """Write the page to a file, which is never half written. Raises ArchlineError (AL413)."""
+        write_file_atomically(Path(path), str(self))
 
 
 def report(

@@ -156,13 +156,14 @@ def execute(options: argparse.Namespace) -> int:
 def _fix_files(options: argparse.Namespace, tasks: list[Task]) -> bool | None:
     """Write the files that safe edits change, return None; with `--diff` print edits, return whether there are any."""
     from archline.api.fixes import fix_targets
+    from archline.api.written_files import write_file_atomically
 
     fixed = fix_targets(tasks, options.jobs)
     for file in fixed:
         if options.diff:
             sys.stdout.write(shared.format_difference(file.original, file.edited_source.text, "fixed"))
         else:
-            shared.write_file_atomically(file.path, file.after.decode("utf-8"), file.before)
+            write_file_atomically(file.path, file.after.decode("utf-8"), file.before)
             counted = format_count(len(file.codes), "edit")
             print(f"fixed {file.path}: {counted} ({', '.join(dict.fromkeys(file.codes))})", file=sys.stderr)
     return bool(fixed) if options.diff else None
@@ -190,13 +191,14 @@ def _write_baseline(
     If `has_problems` and no target is without errors, nothing is written and the report is returned unchanged.
     """
     from archline.api.baselines import build_baseline, read_accepted_findings
+    from archline.api.written_files import write_file_atomically
 
     file, valid = options.write_baseline, {view.target for view in report.targets if not view.errors}
     if has_problems and not valid:
         print(f"{file} was not written: no program can be checked", file=sys.stderr)
         return report
     written = [target for target in targets if target in valid]
-    shared.write_file_atomically(Path(file), build_baseline(file, written, report, options.jobs, not options.no_cache))
+    write_file_atomically(Path(file), build_baseline(file, written, report, options.jobs, not options.no_cache))
     left = ", ".join(target for target in targets if target not in valid)
     unchanged = f"; the entries of programs that cannot be checked are unchanged: {left}" * bool(left)
     print(f"wrote {file}{unchanged}", file=sys.stderr)

@@ -63,6 +63,8 @@ def _output_formatted(
     options: argparse.Namespace, formatted: list[tuple[Source, str]], changed: list[tuple[Source, str]]
 ) -> None:
     """Print the differences or the names of changed files, or write the formatted texts, as the options say."""
+    from archline.api.written_files import write_file_atomically
+
     if options.diff:
         for source, text in changed:
             sys.stdout.write(shared.format_difference(source, text, "formatted"))
@@ -77,5 +79,5 @@ def _output_formatted(
             sys.stdout.buffer.write(text.encode("utf-8"))
     for source, text in changed:
         if source.path != "<stdin>":
-            shared.write_file_atomically(Path(source.path), text)
+            write_file_atomically(Path(source.path), text)
             print(f"reformatted {source.path}", file=sys.stderr)

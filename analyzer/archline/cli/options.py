@@ -353,37 +353,3 @@ def format_difference(source: Source, text: str, what: str) -> str:
     before, after = source.text.splitlines(keepends=True), text.splitlines(keepends=True)
     lines = difflib.unified_diff(before, after, source.path, f"{source.path} ({what})")
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
-
-
-def write_file_atomically(path: Path, text: str, replaced: bytes | None = None) -> None:
-    """Write a text to a temporary file and move that to the path, so that the file is never lost or half written.
-
-    If the file does not have the contents `replaced`, it is left unchanged. Raises ArchlineError (AL413).
-    """
-    import tempfile
-
-    # If the path is a link, the file to which it points is replaced.
-    target = path.resolve()
-    temporary = None
-    try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(temporary, target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_read_file_mode_mask())
-        if replaced is not None and target.read_bytes() != replaced:
-            raise OSError(0, "it has changed since it was read")
-        os.replace(temporary, target)
-    except OSError as problem:
-        if temporary is not None and os.path.exists(temporary):
-            os.unlink(temporary)
-        message = f"`{path}` cannot be written: {problem.strerror}"
-        raise error(rules.NOT_WRITTEN, message, path=str(path)) from None
-
-
-def _read_file_mode_mask() -> int:
-    """Return the process's file mode creation mask, which can be read only by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -46,6 +46,7 @@ def _write_command(options: argparse.Namespace) -> str:
     words = ["archline", "report", *options.targets]
     for option, value in (("--at", options.at), ("--where", options.where)):
         words += [option, str(value)] if value is not None else []
-    for machine in options.machines or ():
-        words += ["--machine", machine]
+    for option, values in (("--machine", options.machines), ("--parameter", options.parameters)):
+        words += [word for value in values or () for word in (option, str(value))]
+    words += ["--year", str(options.year)] if options.year is not None else []
     return join(words)

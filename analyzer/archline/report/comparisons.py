@@ -146,13 +146,13 @@ def warn_beyond_peak(comparison: CostComparison) -> list[str]:
 
 
 def format_growth_line(comparison: CostComparison, pair: Pair, relations: Mapping[str, GrowthRelation]) -> str:
-    """Return the relations of growth in a line; `--growth` shows them with the growths themselves."""
+    """Return the relations of growth in a line."""
     kinds: dict[str, list[str]] = {}
     for name, relation in relations.items():
         if not name.startswith("energy."):
             kinds.setdefault(_describe_relation(relation), []).append(name)
     text_of_kinds = "; ".join(f"{', '.join(names)}: {kind}" for kind, names in kinds.items())
-    return f"{_format_growth_title(comparison, pair)}: {text_of_kinds} (--growth shows it)"
+    return f"{_format_growth_title(comparison, pair)}: {text_of_kinds}"
 
 
 def _format_growth_title(comparison: CostComparison, pair: Pair) -> str:
@@ -213,7 +213,7 @@ def make_page(
         if growth or certificates or not comparison.points:
             blocks.append((_make_growth_section(comparison, pair, relations, certificates),))
         else:
-            blocks.append((format_growth_line(comparison, pair, relations),))
+            blocks.append((f"{format_growth_line(comparison, pair, relations)} (--growth shows it)",))
     assumed = (
         (join_phrases("assuming ", join_with_mark(comparison.assumptions, ", ")),) if comparison.assumptions else ()
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from archline.report.findings import NON_CLAIM_FINDINGS, CheckReport, list_reasons, summarise_claims
+from archline.report.findings import NON_CLAIM_FINDINGS, CheckReport, list_reasons
 from archline.report.html.document import Block, make_document, make_heading, make_sentence, make_table
 
-HEAD = ("place", "outcome", "claim", "reason")
+HEAD = ("outcome", "claim", "reason", "place")
 
 
 def render(report: CheckReport, width: int) -> str:
@@ -16,14 +16,13 @@ def render(report: CheckReport, width: int) -> str:
     if report.problems and not report.targets:
         return ""
     counted = Counter(contract.outcome for contract in report.all)
-    verdicts = {outcome: counted[outcome] for outcome in ("holds", "fails", "unknown")}
+    verdicts = {outcome: counted[outcome] for outcome in ("holds", "fails", "unknown")} if report.all else None
     return make_document("archline check", "archline check --format html", _iterate_blocks(report), verdicts)
 
 
 def _iterate_blocks(report: CheckReport) -> Iterator[Block]:
-    summary = summarise_claims(report.all) or "nothing is ensured"
-    failed = any(contract.outcome == "fails" for contract in report.all)
-    yield make_sentence(summary, "bad" if failed else "good")
+    if not report.all:
+        yield make_sentence("nothing is ensured")
     for view in report.targets:
         for group in view.groups:
             yield make_heading(group.name)
@@ -31,9 +30,8 @@ def _iterate_blocks(report: CheckReport) -> Iterator[Block]:
             for contract in group.contracts:
                 code, ignored = report.find_code(contract)
                 mark = f" [{code}{', ignored' if ignored else ''}]" if code else ""
-                rows.append(
-                    (str(contract.place), contract.outcome, contract.text + mark, "; ".join(list_reasons(contract)))
-                )
+                reason = "; ".join(list_reasons(contract))
+                rows.append((contract.outcome, contract.text + mark, reason, str(contract.place)))
             yield make_table(HEAD, rows) if rows else make_sentence("ensures nothing")
             if group.assumptions:
                 yield make_sentence(f"assuming {', '.join(group.assumptions)}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from archline import __version__
 from archline.report.html.page import VERSION, make_page
+from archline.version import __version__
 
 Block = Mapping[str, Any]
 """A heading, a sentence, a table, or text whose line ends count."""

@@ -134,7 +134,7 @@ class TargetData:
             "metric": "io",
             "unit": "lines",
             **pick(row, "status", "growth"),
-            "optimality": [": ".join((name or "optimality", text)) for name, text in _list_optimality(row)],
+            "optimality": [f"{name}: {text}" if name else text for name, text in _list_optimality(row)],
             "lowers": [{"by": by, "value": tree(value)} for by, value in lowers],
             "regimes": regimes,
             "grid": self.find_sharper_io(row),

@@ -5,13 +5,19 @@ Programs are compared with the costs that are stated under them (see `doc_blocks
 
 from __future__ import annotations
 
+import argparse
 import ast
+import importlib.util
 import re
 import shlex
+import sys
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from archline.api.algorithms import Algorithm
 from archline.api.modules import load
 from archline.api.running import run
 from archline.api.texts import load_all_rules
@@ -31,12 +37,26 @@ DOCS = ROOT / "docs"
 ALL = [*PAGES, ROOT / "CHANGELOG.md"]
 PROGRAMS = [pytest.param(block, id=f"{named(path)}-{block.line}") for path in PAGES for block in blocks(path)]
 FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PICTURE = re.compile(r"""(?:!\[[^\]]*\]\(|src(?:set)?=")([^)"]+)""")
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)")
 HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
 MENTION = re.compile(r"\bdocs/[\w/-]+\.md\b")
 GLOSSARY = DOCS / "explanation/glossary.md"
 DEFINITION = re.compile(r"^ *(?:class |def )(\w+)|^([A-Z][A-Z_]+)\b.*=", re.MULTILINE)
 SCRIPT = re.compile(r"\b(?:benchmarks|examples)/\w+\.py\b")
+
+
+def load_script(path: Path) -> ModuleType:
+    """Return a script of the checkout as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+make_pictures = load_script(DOCS / "make_pictures.py")
 
 
 def fenced(path: Path, language: str) -> list[str]:
@@ -101,6 +121,29 @@ def test_links_lead_to_pages_and_headings(path: Path) -> None:
         page = (path.parent / target).resolve() if target else path
         assert page.exists(), target
         assert not anchor or anchor in anchors(page), f"{target}#{anchor}"
+
+
+def test_pages_show_pictures_that_exist_and_are_small() -> None:
+    shown = {
+        (path.parent / name).resolve()
+        for path in PAGES
+        for name in PICTURE.findall(FENCED.sub("", path.read_text(encoding="utf-8")))
+    }
+    made = {ROOT / "docs/pictures" / name for name in (*make_pictures.SCREENSHOTS, *make_pictures.DRAWINGS)}
+    assert {path for path in shown if not path.exists()} == set()
+    assert shown == made == set((ROOT / "docs/pictures").iterdir())
+    assert max(path.stat().st_size for path in made) < 200_000
+
+
+def test_commands_that_make_pictures_are_understood() -> None:
+    screenshots = [shown.command for shown in make_pictures.SCREENSHOTS.values()]
+    for command in (*screenshots, *make_pictures.DRAWINGS.values()):
+        name, *arguments = make_pictures.list_words(command)
+        parser = argparse.ArgumentParser()
+        import_module(f"archline.cli.{name}").configure(parser)
+        options = parser.parse_args(arguments)
+        for target in options.targets:
+            assert target.startswith("examples/") or Algorithm.every(target)
 
 
 def rows(page: str, heading: str) -> list[list[str]]:

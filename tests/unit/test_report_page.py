@@ -585,7 +585,7 @@ def test_a_ratio_needs_two_exact_values(tmp_path: Path) -> None:
     ]
     document = show(tmp_path, build_page(build_target(), other, comparison=comparison))
     text = read_text(document)
-    assert re.findall(r"other : lu at the sliders: (.*?)Costs", text) == ["flops 1, work 2"]
+    assert re.findall(r"lu : other at the sliders: (.*?)Costs", text) == ["flops 1, work 0.5"]
     assert all(f"{each['text']}proved" in text for each in comparison)
     assert len(read_cards(document)) == 8
 

@@ -113,6 +113,7 @@ class HtmlReport:
             compared = compare(
                 *self.algorithms,
                 machine=machines,
+                model="roofline" if machines else None,
                 by=None if machines else "bytes",
                 at=at,
                 cache=",".join(words[:2]) if len(words) >= 2 else cache,

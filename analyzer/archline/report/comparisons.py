@@ -93,7 +93,11 @@ def list_comparison_sentences(comparison: CostComparison) -> list[dict[str, str]
         for point in comparison.points
     ]
     growth = [
-        {"metric": "growth", "text": format_growth_line(comparison, pair, relations), "certainty": PROVED}
+        {
+            "metric": "growth",
+            "text": format_growth_line(comparison, pair, relations),
+            "certainty": PROVED if all(map(_is_known, relations.values())) else "",
+        }
         for pair, relations in comparison.growth.items()
     ]
     return [*points, *growth]
@@ -178,6 +182,10 @@ def make_growth_row(comparison: CostComparison, name: str, relation: GrowthRelat
     if comparison.shorten:
         first, second = shorten_growth(first), shorten_growth(second)
     return name, _describe_relation(relation), first, "" if alike else second
+
+
+def _is_known(relation: GrowthRelation) -> bool:
+    return relation.relation != "unknown" or bool(relation.bound)
 
 
 def _describe_relation(relation: GrowthRelation) -> str:

@@ -75,6 +75,7 @@ class TargetData:
             "metric": row.metric,
             "unit": "" if definition is None else definition.unit,
             "meaning": "" if definition is None else definition.doc,
+            "whole": definition is not None and definition.whole and row.status == "bounded",
             **pick(row, "status", "growth"),
             "cases": cases or [self.build_case(Region(), self.build_amount(None, None, row.why, values))],
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from archline.cost_growth.any_schedule import build_hbl_growth
 from archline.expr import build as b
 from archline.expr.text import Formula, format_expression, join_phrases, join_with_mark
 from archline.growth.growths import make_order_formula
-from archline.ir.amounts import UnknownAmount, map_bounds
+from archline.ir.amounts import Amount, UnknownAmount, map_bounds
 from archline.language.metrics import CALL, ITERATION, METRICS, OF_CACHE, Composition, Event
 from archline.numbers import format_ratio, format_readable
 from archline.records import replace
@@ -48,7 +48,7 @@ def render_derivation(view: CostView, metric: str, width: int) -> str:
 def _explain_statements(view: CostView, row: CostRow, width: int) -> Iterator[Part]:
     metric = row.metric
     yield [f"derivation of the {metric} of {view.algorithm}: the cost of one execution of each statement", ""]
-    yield [line for step in view.derivation for line in _iterate_step_lines(view, step, metric, 0, width, ())]
+    yield [line for item in iterate_steps(view.derivation) for line in _iterate_step_lines(view, item, metric, width)]
     call = "; 1 is the call itself" if _is_counted(metric, CALL) else ""
     yield ""
     if not row.by_case:
@@ -60,17 +60,35 @@ def _explain_statements(view: CostView, row: CostRow, width: int) -> Iterator[Pa
         yield _indent_twice(f"{where.head}{metric} {amount}")
 
 
+Counters = tuple[tuple[str, Poly], ...]
+"""The values of the variables of the loops around a step, innermost first."""
+
+
+def iterate_steps(
+    steps: Iterable[DerivationStep], depth: int = 0, counters: Counters = ()
+) -> Iterator[tuple[DerivationStep, int, Counters]]:
+    """Yield steps and those inside them, each with its depth and the counters of the loops around it."""
+    for step in steps:
+        around = counters if step.counter is None else (step.counter, *counters)
+        yield step, depth, around
+        yield from iterate_steps(step.children, depth + 1, around)
+
+
+def compute_step_amount(step: DerivationStep, metric: str, counters: Counters) -> Amount:
+    """Return the cost of one execution of a step in the variables of the loops around it."""
+    # The line of a step of operators alone shows its cost; the cost still gives their number.
+    return map_bounds(step.tally.total_amount(metric), lambda value: _substitute_counters(value, counters))
+
+
 def _iterate_step_lines(
-    view: CostView, step: DerivationStep, metric: str, depth: int, width: int, counters: tuple[tuple[str, Poly], ...]
+    view: CostView, item: tuple[DerivationStep, int, Counters], metric: str, width: int
 ) -> Iterator[str]:
-    """Yield the lines of a step. `counters` are the values of the variables of the loops around, innermost first."""
-    if step.counter is not None:
-        counters = (step.counter, *counters)
+    """Yield the lines of a step."""
+    step, depth, counters = item
     source = step.span.source.written_lines[step.span.line - 1].strip()
     indent = " " * (4 * depth)
     yield f"{step.span.line:>5} | {indent}{source}"
-    # The line of a step of operators alone shows its cost; the cost still gives their number.
-    amount = map_bounds(step.tally.total_amount(metric), lambda value: _substitute_counters(value, counters))
+    amount = compute_step_amount(step, metric, counters)
     cost = (
         _format_bounds(view, None, None, amount.reason)
         if isinstance(amount, UnknownAmount)
@@ -83,8 +101,6 @@ def _iterate_step_lines(
     margin = "      | " + indent + "    "
     for line in wrap(f"{metric} {cost}  ({rule})", max(30, width - len(margin))):
         yield margin + line
-    for child in step.children:
-        yield from _iterate_step_lines(view, child, metric, depth + 1, width, counters)
 
 
 def _is_counted(metric: str, event: Event) -> bool:
@@ -92,7 +108,7 @@ def _is_counted(metric: str, event: Event) -> bool:
     return counts is not None and counts(event)
 
 
-def _substitute_counters(value: Poly, counters: tuple[tuple[str, Poly], ...]) -> Poly:
+def _substitute_counters(value: Poly, counters: Counters) -> Poly:
     for name, number in counters:
         value = value.substitute({name: number})
     return value

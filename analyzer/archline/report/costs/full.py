@@ -14,6 +14,7 @@ from archline.claims.published import PublishedComparison
 from archline.costs.communication import describe_replication
 from archline.expr.intervals import Number
 from archline.expr.text import join_phrases, join_with_mark
+from archline.ir.amounts import Amount, UnknownAmount
 from archline.numbers import format_exact, format_point, format_readable
 from archline.report import communication, derivation, lru
 from archline.report.communication import make_json_document as bounds_document
@@ -126,6 +127,7 @@ def make_json_document(view: CostView, explained: bool = False) -> dict[str, Any
     document["flops_by_kind"] = {row.metric: _make_cost_document(view, row) for row in view.kinds}
     if explained:
         document["statements"] = make_statement_documents(view)
+        document["derivation"] = _make_step_documents(view)
     document["ensures"] = list(map(make_contract_document, view.contracts))
     if view.schedules:
         document["schedules"] = [pick(schedule, "schedule=name", "bound", "source") for schedule in view.schedules]
@@ -181,6 +183,28 @@ def make_statement_documents(view: CostView) -> list[dict[str, Any]]:
         }
         for place, costs in view.statements().items()
     ]
+
+
+def _make_step_documents(view: CostView) -> list[dict[str, Any]]:
+    """List the steps of the derivation in the order of the text, each with what one execution of it costs."""
+    return [
+        {
+            **pick(step.span.head, "line", "column"),
+            "depth": depth,
+            "rule": step.rule,
+            **{
+                metric: _make_amount_document(derivation.compute_step_amount(step, metric, counters))
+                for metric in ("flops", "work", "span")
+            },
+        }
+        for step, depth, counters in derivation.iterate_steps(view.derivation)
+    ]
+
+
+def _make_amount_document(amount: Amount) -> dict[str, Any]:
+    if isinstance(amount, UnknownAmount):
+        return {"lower": None, "upper": None, "reason": amount.reason}
+    return pick(amount, "lower", "upper")
 
 
 def _make_touched_document(view: CostView, region: TouchedRegion) -> dict[str, Any]:

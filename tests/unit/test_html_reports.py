@@ -255,9 +255,24 @@ def test_energies_are_compared_by_the_model_of_the_roofline(tmp_path: Path) -> N
     assert sentence is not None
     energies = re.findall(r"<td[^>]*>(\d+)\u202fmJ \.\.\. (\d+)\u202fmJ</td>", document)
     (low, high), (least, most) = [(int(a), int(b)) for a, b in energies]
-    # The page leaves out what is written back: C, less than 1 % of the lines.
     assert float(sentence[1]) == pytest.approx(low / most, rel=0.01)
     assert float(sentence[2]) == pytest.approx(high / least, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("target", "at"), [("dense.gemv::gemv", "n=256,m=256"), ("stencil.jacobi_1d::jacobi_1d", "n=256,steps=16")]
+)
+def test_energies_on_the_page_are_those_of_the_command(target: str, at: str, tmp_path: Path) -> None:
+    made = HtmlReport([al.algorithm(target)], read_settings(at, "--at"), [al.machine("i7-950")])
+    document = render(str(made), tmp_path)
+    row = re.search(r"flops a byte.*?<tbody>(.*?)</tbody>", document, re.DOTALL)
+    assert row is not None
+    shown = re.findall(r"([\d.]+)\u202f([µmn])J", row[1])
+    ends = [float(number) * {"m": 1e-3, "µ": 1e-6, "n": 1e-9}[unit] for number, unit in shown]
+    estimate = al.energy(target, machine="i7-950", model="roofline", at=at, cache="Z=32768,L=8").total
+    low, high = estimate if isinstance(estimate, tuple) else (estimate, estimate)
+    assert ends[0] == pytest.approx(float(low), rel=0.006)
+    assert ends[-1] == pytest.approx(float(high), rel=0.006)
 
 
 def test_check_as_html_shows_verdicts(tmp_path: Path) -> None:

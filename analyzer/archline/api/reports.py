@@ -21,7 +21,7 @@ from archline.expr.intervals import Number
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.diagnostics import ArchlineError, error
 from archline.report.comparisons import list_comparison_sentences
-from archline.report.cost_view import CostView
+from archline.report.cost_view import CostRow, CostView
 from archline.report.html.page import VERSION, make_page
 from archline.report.html.targets import MAX_SCALE, TargetData
 from archline.version import __version__
@@ -63,8 +63,10 @@ class HtmlReport:
     def data(self) -> dict[str, Any]:
         """The data from which the page is drawn."""
         targets = [
-            TargetData(report, view, list(_iterate_scale(report, point))).build()
-            for report, view, point in zip(self.reports, self.views, self.points, strict=True)
+            TargetData(report, view, list(_iterate_scale(report, point)), moved).build()
+            for report, view, point, moved in zip(
+                self.reports, self.views, self.points, self._iterate_moved_bytes(), strict=True
+            )
         ]
         point = {name: int(value) for values in self.points for name, value in values.items()}
         cached = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L} if any(target["io"] for target in targets) else {}
@@ -87,6 +89,12 @@ class HtmlReport:
     def views(self) -> list[CostView]:
         """The views of the costs."""
         return [report.view() for report in self.reports]
+
+    def _iterate_moved_bytes(self) -> Iterator[CostRow | None]:
+        """Yield the bytes that each algorithm fetches and writes back, if there are machines."""
+        for report in self.reports:
+            rows = report.including("bytes").view().rows if self.machines and not report.on_grid else ()
+            yield next((row for row in rows if row.metric == "bytes"), None)
 
     def _iterate_sliders(self, point: Mapping[str, int]) -> Iterator[dict[str, Any]]:
         for name in point:

@@ -37,10 +37,13 @@ LINE_METRICS = (EXECUTIONS.name, "flops", "work")
 
 
 class TargetData:
-    """Makes the data of one algorithm; `scale` are points at which all of its sizes grow together."""
+    """Makes the data of one algorithm; `scale` are points at which all of its sizes grow together.
 
-    def __init__(self, report: DerivedCosts, view: CostView, scale: Sequence[Point]) -> None:
-        self.report, self.view, self.scale = report, view, scale
+    `moved` are the bytes that are fetched and written back, for pages with machines.
+    """
+
+    def __init__(self, report: DerivedCosts, view: CostView, scale: Sequence[Point], moved: CostRow | None) -> None:
+        self.report, self.view, self.scale, self.moved = report, view, scale, moved
 
     def build(self) -> dict[str, Any]:
         report, view = self.report, self.view
@@ -54,6 +57,7 @@ class TargetData:
             "scale": [{name: _to_number(value) for name, value in point.items()} for point in self.scale],
             "metrics": [self.build_metric(row) for row in view.rows if row.metric != "io"],
             "io": None if io is None or io.upper is None else self.build_io(io),
+            "bytes": None if self.moved is None or self.moved.upper is None else self.build_io(self.moved),
             "lines": list(self.iterate_lines()),
             "outside": {"work": 1},
             "lines_note": self.explain_missing_lines(),
@@ -131,8 +135,8 @@ class TargetData:
         if not regimes and row.upper is not None:
             regimes = [{"where": [], "text": "", "value": tree(row.upper), "kept": []}]
         return {
-            "metric": "io",
-            "unit": "lines",
+            "metric": row.metric,
+            "unit": "lines" if row.metric == "io" else "bytes",
             **pick(row, "status", "growth"),
             "optimality": [f"{name}: {text}" if name else text for name, text in _list_optimality(row)],
             "lowers": [{"by": by, "value": tree(value)} for by, value in lowers],

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 import archline as al
-from archline.analysis.cost import enclose_count
+from archline.algebra.evaluate.exact import evaluate
+from archline.analysis.cost import enclose_count, evaluate_formulas
 from archline.api.reports import HtmlReport
 from archline.costs.sizes import Point, convert_python_values
 from archline.expr.intervals import EvaluationError
@@ -185,6 +186,19 @@ def test_values_at_sizes_of_the_scale_are_equal(target: str) -> None:
                 expected = enclose(costs["io"], {**sizes, "Z": words, "L": line})
                 page = {"lower": grid["lower"][i][j][k], "upper": grid["upper"][i][j][k]}
                 assert expected is None or is_close(page, expected), (sizes, words, line)
+
+
+@pytest.mark.parametrize("target", ALGORITHMS)
+def test_the_bounds_on_io_are_the_sharpest_forms(target: str) -> None:
+    made = report(target)
+    data, costs = made.data["targets"][0], made.reports[0].costs.metrics
+    points = list(draw_points(target, drawn(40)))
+    for point, page in zip(points, evaluate_in_page(data, points), strict=True):
+        if page["io"] is None:
+            continue
+        forms = evaluate_formulas(costs["io"], point)
+        lower = max([0, forms.lower, *(evaluate(bound.value, point) for bound in costs["io"].by_loop)])
+        assert is_close(page["io"], (float(lower), float(forms.upper))), (page["io"], forms, lower, point)
 
 
 @pytest.mark.parametrize("target", ALGORITHMS)

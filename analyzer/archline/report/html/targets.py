@@ -54,7 +54,7 @@ class TargetData:
             "place": str(SourcePlace.of(report.node.name_span)),
             "sizes": list(view.parameters),
             "where": list(_convert_facts(facts)),
-            "scale": [{name: _to_number(value) for name, value in point.items()} for point in self.scale],
+            "scale": [{name: convert_number(value) for name, value in point.items()} for point in self.scale],
             "metrics": [self.build_metric(row) for row in view.rows if row.metric != "io"],
             "io": None if io is None or io.upper is None else self.build_io(io),
             "bytes": None if self.moved is None or self.moved.upper is None else self.build_io(self.moved),
@@ -106,7 +106,8 @@ class TargetData:
         if all(_is_close(form, value) for form, value in zip(forms, sharp, strict=True)):
             return None
         return {
-            end: [None if pair is None else _to_number(pair[place]) for pair in sharp] for place, end in enumerate(ENDS)
+            end: [None if pair is None else convert_number(pair[place]) for pair in sharp]
+            for place, end in enumerate(ENDS)
         }
 
     # Cache misses
@@ -158,7 +159,7 @@ class TargetData:
                 forms = [_sum_intervals(_enclose_by_forms, [row], place) for place in at]
                 close = close and all(_is_close(form, value) for form, value in zip(forms, sharp, strict=True))
                 for end, values in ((0, lower), (1, upper)):
-                    values[-1].append([None if pair is None else _to_number(pair[end]) for pair in sharp])
+                    values[-1].append([None if pair is None else convert_number(pair[end]) for pair in sharp])
         return None if close else {"Z": list(CACHES), "L": list(LINES), "lower": lower, "upper": upper}
 
     # Lines
@@ -245,6 +246,6 @@ def _is_close(form: tuple[Number, Number] | None, value: tuple[Number, Number] |
     return high <= MAX_LOOSENESS * most and least <= MAX_LOOSENESS * max(low, 0)
 
 
-def _to_number(value: Number) -> float:
+def convert_number(value: Number) -> float:
     """Return a number as JSON has it; fractions become doubles."""
     return int(value) if value == int(value) else float(value)

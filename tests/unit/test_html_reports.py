@@ -223,6 +223,26 @@ def test_a_machine_without_a_peak_is_refused_before_costs_are_derived(
 
 # Pages
 
+DECLARED = """extern g(x: real) -> real costs c flops
+
+algorithm f(x: inout real[n]):
+    for i in 0..n:
+        x[i] = g(x[i])
+"""
+SHIFTED = """algorithm shifted(x: inout real[n], k: index):
+    for i in 0..max(n + k, 0):
+        x[i % n] *= 2.0
+"""
+
+
+def test_values_of_declared_costs_may_be_fractions_and_indices_negative() -> None:
+    data = HtmlReport([al.loads(DECLARED)["f"]], read_settings("n=4,c=1/2", "--at")).data
+    assert data["point"] == {"n": 4, "c": 0.5, "Z": 32768, "L": 8}
+    assert [sizes["n"] for sizes in data["targets"][0]["scale"]] == [1, 2, 4, 8, 16]
+    data = HtmlReport([al.loads(SHIFTED)["shifted"]], read_settings("n=8,k=-3", "--at")).data
+    assert data["point"]["k"] == -3
+    assert [slider["least"] for slider in data["sliders"] if slider["name"] == "k"] == [-3]
+
 
 def test_the_command_on_the_page_makes_the_page(tmp_path: Path) -> None:
     options = ["--at", "n=8,m=8", "--where", "n >= m", "--machine", "i7-950", "--parameter", "peak=1 Gflop/s"]

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 import archline as al
-from archline.analysis.cost import enclose_count
+from archline.algebra.evaluate.exact import evaluate
+from archline.analysis.cost import enclose_count, evaluate_formulas
 from archline.api.reports import HtmlReport
 from archline.costs.sizes import Point, convert_python_values
 from archline.expr.intervals import EvaluationError
@@ -69,6 +70,7 @@ const answers = points.map((point) => {
     fits: fits(target, values),
     metrics: Object.fromEntries(keys.map((key) => [key, pick(evaluateMetric(target, key, values))])),
     io: target.io && pick(evaluateIo(target, values)),
+    bytes: target.bytes && pick(evaluateIo(target, values, target.bytes)),
     lines: target.lines.map((line) => Object.fromEntries(["executions", "flops", "work"].map((key) =>
       [key, line[key] && pick(evaluateAmount(line[key], target, values))]))),
   };
@@ -79,7 +81,8 @@ console.log(JSON.stringify(answers));
 
 @cache
 def report(target: str) -> HtmlReport:
-    return HtmlReport([al.algorithm(target)])
+    """Return a report, with a machine where that does not take long."""
+    return HtmlReport([al.algorithm(target)], machines=[al.machine("i7-950")] if target in PLAIN else [])
 
 
 def evaluate_in_page(target: Mapping[str, Any], points: list[Point]) -> list[dict[str, Any]]:
@@ -145,14 +148,16 @@ def is_close(page: Mapping[str, Any], value: tuple[float, float]) -> bool:
 def test_values_of_the_page_are_those_at_sizes(target: str) -> None:
     made = report(target)
     data, costs = made.data["targets"][0], made.reports[0].costs.metrics
+    if data["bytes"] is not None:
+        costs = {**costs, "bytes": made.reports[0].including("bytes").costs["bytes"]}
     points = list(draw_points(target, drawn(40)))
     assert points
     compared = 0
     for point, page in zip(points, evaluate_in_page(data, points), strict=True):
         assert page["fits"], point
-        for metric, found in {**page["metrics"], "io": page["io"]}.items():
+        for metric, found in {**page["metrics"], "io": page["io"], "bytes": page["bytes"]}.items():
             expected = None if metric not in costs else enclose(costs[metric], point)
-            if expected is None or (metric == "io" and found is None):
+            if expected is None or (metric in ("io", "bytes") and found is None):
                 continue
             compared += 1
             place = f"{metric} at {point}: page {found}, --at {expected}"
@@ -181,6 +186,19 @@ def test_values_at_sizes_of_the_scale_are_equal(target: str) -> None:
                 expected = enclose(costs["io"], {**sizes, "Z": words, "L": line})
                 page = {"lower": grid["lower"][i][j][k], "upper": grid["upper"][i][j][k]}
                 assert expected is None or is_close(page, expected), (sizes, words, line)
+
+
+@pytest.mark.parametrize("target", ALGORITHMS)
+def test_the_bounds_on_io_are_the_sharpest_forms(target: str) -> None:
+    made = report(target)
+    data, costs = made.data["targets"][0], made.reports[0].costs.metrics
+    points = list(draw_points(target, drawn(40)))
+    for point, page in zip(points, evaluate_in_page(data, points), strict=True):
+        if page["io"] is None:
+            continue
+        forms = evaluate_formulas(costs["io"], point)
+        lower = max([0, forms.lower, *(evaluate(bound.value, point) for bound in costs["io"].by_loop)])
+        assert is_close(page["io"], (float(lower), float(forms.upper))), (page["io"], forms, lower, point)
 
 
 @pytest.mark.parametrize("target", ALGORITHMS)

@@ -223,6 +223,26 @@ def test_a_machine_without_a_peak_is_refused_before_costs_are_derived(
 
 # Pages
 
+DECLARED = """extern g(x: real) -> real costs c flops
+
+algorithm f(x: inout real[n]):
+    for i in 0..n:
+        x[i] = g(x[i])
+"""
+SHIFTED = """algorithm shifted(x: inout real[n], k: index):
+    for i in 0..max(n + k, 0):
+        x[i % n] *= 2.0
+"""
+
+
+def test_values_of_declared_costs_may_be_fractions_and_indices_negative() -> None:
+    data = HtmlReport([al.loads(DECLARED)["f"]], read_settings("n=4,c=1/2", "--at")).data
+    assert data["point"] == {"n": 4, "c": 0.5, "Z": 32768, "L": 8}
+    assert [sizes["n"] for sizes in data["targets"][0]["scale"]] == [1, 2, 4, 8, 16]
+    data = HtmlReport([al.loads(SHIFTED)["shifted"]], read_settings("n=8,k=-3", "--at")).data
+    assert data["point"]["k"] == -3
+    assert [slider["least"] for slider in data["sliders"] if slider["name"] == "k"] == [-3]
+
 
 def test_the_command_on_the_page_makes_the_page(tmp_path: Path) -> None:
     options = ["--at", "n=8,m=8", "--where", "n >= m", "--machine", "i7-950", "--parameter", "peak=1 Gflop/s"]
@@ -255,9 +275,24 @@ def test_energies_are_compared_by_the_model_of_the_roofline(tmp_path: Path) -> N
     assert sentence is not None
     energies = re.findall(r"<td[^>]*>(\d+)\u202fmJ \.\.\. (\d+)\u202fmJ</td>", document)
     (low, high), (least, most) = [(int(a), int(b)) for a, b in energies]
-    # The page leaves out what is written back: C, less than 1 % of the lines.
     assert float(sentence[1]) == pytest.approx(low / most, rel=0.01)
     assert float(sentence[2]) == pytest.approx(high / least, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("target", "at"), [("dense.gemv::gemv", "n=256,m=256"), ("stencil.jacobi_1d::jacobi_1d", "n=256,steps=16")]
+)
+def test_energies_on_the_page_are_those_of_the_command(target: str, at: str, tmp_path: Path) -> None:
+    made = HtmlReport([al.algorithm(target)], read_settings(at, "--at"), [al.machine("i7-950")])
+    document = render(str(made), tmp_path)
+    row = re.search(r"flops a byte.*?<tbody>(.*?)</tbody>", document, re.DOTALL)
+    assert row is not None
+    shown = re.findall(r"([\d.]+)\u202f([µmn])J", row[1])
+    ends = [float(number) * {"m": 1e-3, "µ": 1e-6, "n": 1e-9}[unit] for number, unit in shown]
+    estimate = al.energy(target, machine="i7-950", model="roofline", at=at, cache="Z=32768,L=8").total
+    low, high = estimate if isinstance(estimate, tuple) else (estimate, estimate)
+    assert ends[0] == pytest.approx(float(low), rel=0.006)
+    assert ends[-1] == pytest.approx(float(high), rel=0.006)
 
 
 def test_check_as_html_shows_verdicts(tmp_path: Path) -> None:

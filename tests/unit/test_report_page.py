@@ -428,6 +428,7 @@ def hostile_data() -> dict[str, Any]:
     }
     target = build_target(
         assumptions=["a"],
+        bytes=build_target()["io"],
         sources=[{"name": "s", "bound": "b", "source": "c"}],
         lines_note="a note",
         metrics=[build_metric("flops", case), build_metric(HOSTILE[0], shown, status=HOSTILE[2])],
@@ -601,7 +602,12 @@ def test_time_and_energy_lie_between_those_of_the_bounds(tmp_path: Path) -> None
         "energy": energy,
         "source": "s",
     }
-    data = build_page(build_target(), machines=[machine])
+    target = build_target()
+    lines = target["io"]
+    target["bytes"] = lines | {
+        side: [bound | {"value": ["*", 64, bound["value"]]} for bound in lines[side]] for side in ("lowers", "regimes")
+    }
+    data = build_page(target, machines=[machine])
     row = re.search(r"flops a byte.*?<tbody>(.*?)</tbody>", show(tmp_path, data), re.DOTALL)
     cells = [read_text(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row[1])]
     # 661650 flops, 64*8976 to 64*20000 bytes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,9 @@ from archline.expr.values import find_sizes_given_by_facts
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.diagnostics import ArchlineError, error
 from archline.report.comparisons import list_comparison_sentences
-from archline.report.cost_view import CostView
+from archline.report.cost_view import CostRow, CostView
 from archline.report.html.page import VERSION, make_page
-from archline.report.html.targets import MAX_SCALE, TargetData
+from archline.report.html.targets import MAX_SCALE, TargetData, convert_number
 from archline.version import __version__
 
 BASES = (256, 64, 16, 1024, 4)
@@ -66,10 +67,12 @@ class HtmlReport:
     def data(self) -> dict[str, Any]:
         """The data from which the page is drawn."""
         targets = [
-            TargetData(report, view, list(_iterate_scale(report, point))).build()
-            for report, view, point in zip(self.reports, self.views, self.points, strict=True)
+            TargetData(report, view, list(_iterate_scale(report, point)), moved).build()
+            for report, view, point, moved in zip(
+                self.reports, self.views, self.points, self._iterate_moved_bytes(), strict=True
+            )
         ]
-        point = {name: int(value) for values in self.points for name, value in values.items()}
+        point = {name: convert_number(value) for values in self.points for name, value in values.items()}
         cached = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L} if any(target["io"] for target in targets) else {}
         names = [report.name for report in self.reports]
         return {
@@ -91,10 +94,16 @@ class HtmlReport:
         """The views of the costs."""
         return [report.view() for report in self.reports]
 
-    def _iterate_sliders(self, point: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+    def _iterate_moved_bytes(self) -> Iterator[CostRow | None]:
+        """Yield the bytes that each algorithm fetches and writes back, if there are machines."""
+        for report in self.reports:
+            rows = report.including("bytes").view().rows if self.machines and not report.on_grid else ()
+            yield next((row for row in rows if row.metric == "bytes"), None)
+
+    def _iterate_sliders(self, point: Mapping[str, float]) -> Iterator[dict[str, Any]]:
         for name in point:
             largest = {"Z": LARGEST_CACHE, "L": LONGEST_LINE}.get(name, max(LARGEST_SIZE, point[name]))
-            least = max((report.names.get_minimum(name) or 0 for report in self.reports), default=1)
+            least = min(point[name], max(report.names.get_minimum(name) or 0 for report in self.reports))
             meaning = {"Z": "words of the cache", "L": "words of a line", "P": "processors"}.get(name, "a size")
             yield {"name": name, "least": least, "most": largest, "meaning": meaning}
 
@@ -193,11 +202,11 @@ def _iterate_scale(costs: CostReport, point: Point) -> Iterator[Point]:
     sizes = [name for name in point if name in costs.names.sizes or name in costs.names.iterations]
     count = 0
     for exponent in range(-4, 6):
-        scaled = {name: value * 2**exponent if name in sizes else value for name, value in point.items()}
-        if any(value != int(value) for value in scaled.values()) or count == MAX_SCALE:
+        scaled = {name: value * Fraction(2) ** exponent if name in sizes else value for name, value in point.items()}
+        if any(scaled[name] != int(scaled[name]) for name in sizes) or count == MAX_SCALE:
             continue
         try:
-            given = {name: int(value) for name, value in scaled.items() if name not in ("Z", "L")}
+            given = {name: value for name, value in scaled.items() if name not in ("Z", "L")}
             yield costs.point(convert_python_values(given))
         except ArchlineError:
             continue

@@ -37,10 +37,13 @@ LINE_METRICS = (EXECUTIONS.name, "flops", "work")
 
 
 class TargetData:
-    """Makes the data of one algorithm; `scale` are points at which all of its sizes grow together."""
+    """Makes the data of one algorithm; `scale` are points at which all of its sizes grow together.
 
-    def __init__(self, report: DerivedCosts, view: CostView, scale: Sequence[Point]) -> None:
-        self.report, self.view, self.scale = report, view, scale
+    `moved` are the bytes that are fetched and written back, for pages with machines.
+    """
+
+    def __init__(self, report: DerivedCosts, view: CostView, scale: Sequence[Point], moved: CostRow | None) -> None:
+        self.report, self.view, self.scale, self.moved = report, view, scale, moved
 
     def build(self) -> dict[str, Any]:
         report, view = self.report, self.view
@@ -51,9 +54,10 @@ class TargetData:
             "place": str(SourcePlace.of(report.node.name_span)),
             "sizes": list(view.parameters),
             "where": list(_convert_facts(facts)),
-            "scale": [{name: _to_number(value) for name, value in point.items()} for point in self.scale],
+            "scale": [{name: convert_number(value) for name, value in point.items()} for point in self.scale],
             "metrics": [self.build_metric(row) for row in view.rows if row.metric != "io"],
             "io": None if io is None or io.upper is None else self.build_io(io),
+            "bytes": None if self.moved is None or self.moved.upper is None else self.build_io(self.moved),
             "lines": list(self.iterate_lines()),
             "outside": {"work": 1},
             "lines_note": self.explain_missing_lines(),
@@ -103,7 +107,8 @@ class TargetData:
         if all(_is_close(form, value) for form, value in zip(forms, sharp, strict=True)):
             return None
         return {
-            end: [None if pair is None else _to_number(pair[place]) for pair in sharp] for place, end in enumerate(ENDS)
+            end: [None if pair is None else convert_number(pair[place]) for pair in sharp]
+            for place, end in enumerate(ENDS)
         }
 
     # Cache misses
@@ -132,8 +137,8 @@ class TargetData:
         if not regimes and row.upper is not None:
             regimes = [{"where": [], "text": "", "value": tree(row.upper), "kept": []}]
         return {
-            "metric": "io",
-            "unit": "lines",
+            "metric": row.metric,
+            "unit": "lines" if row.metric == "io" else "bytes",
             **pick(row, "status", "growth"),
             "optimality": [f"{name}: {text}" if name else text for name, text in _list_optimality(row)],
             "lowers": [{"by": by, "value": tree(value)} for by, value in lowers],
@@ -155,7 +160,7 @@ class TargetData:
                 forms = [_sum_intervals(_enclose_by_forms, [row], place) for place in at]
                 close = close and all(_is_close(form, value) for form, value in zip(forms, sharp, strict=True))
                 for end, values in ((0, lower), (1, upper)):
-                    values[-1].append([None if pair is None else _to_number(pair[end]) for pair in sharp])
+                    values[-1].append([None if pair is None else convert_number(pair[end]) for pair in sharp])
         return None if close else {"Z": list(CACHES), "L": list(LINES), "lower": lower, "upper": upper}
 
     # Lines
@@ -242,6 +247,6 @@ def _is_close(form: tuple[Number, Number] | None, value: tuple[Number, Number] |
     return high <= MAX_LOOSENESS * most and least <= MAX_LOOSENESS * max(low, 0)
 
 
-def _to_number(value: Number) -> float:
+def convert_number(value: Number) -> float:
     """Return a number as JSON has it; fractions become doubles."""
     return int(value) if value == int(value) else float(value)

@@ -66,6 +66,8 @@ class HtmlReport:
     @cached_property
     def data(self) -> dict[str, Any]:
         """The data from which the page is drawn."""
+        # Costs of lines take the longest: what a time limit leaves out is theirs, not the verdict's.
+        comparison = self._compare() if len(self.reports) == 2 else None
         targets = [
             TargetData(report, view, list(_iterate_scale(report, point)), moved).build()
             for report, view, point, moved in zip(
@@ -85,7 +87,7 @@ class HtmlReport:
             "sliders": list(self._iterate_sliders({**point, **cached})),
             "targets": targets,
             "machines": self.described_machines,
-            "comparison": self._compare() if len(targets) == 2 else None,
+            "comparison": comparison,
             "notes": list(self._iterate_notes()),
         }
 

@@ -40,6 +40,7 @@ COMMANDS = {
     "scale": "find the range of perfect strong scaling of time and energy",
     "optimise": "minimise time, energy or power over sizes, processors and machine parameters",
     "order": "compare the growth of two expressions",
+    "lsp": "serve editors: findings, costs and completion while you type",
 }
 COLLECTION_THRESHOLD = 100_000
 """The number of new objects after which unreachable cycles are collected.

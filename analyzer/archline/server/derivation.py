@@ -48,7 +48,7 @@ class DerivedCost:
 class Answer:
     """The costs of an algorithm, those of its lines, and how many of its claims have each outcome.
 
-    Lines are counted from that of the header, which is 0. A `problem` explains why there are no costs; a `defect` is an
+    Lines are counted from that of the header, which is 0. A `problem` explains why costs are missing; a `defect` is an
     internal error.
     """
 
@@ -57,6 +57,9 @@ class Answer:
     outcomes: Mapping[str, int]
     problem: str = ""
     defect: str = ""
+
+
+NO_ANSWER = Answer({}, {}, {})
 
 
 def answer_questions(questions: Connection) -> None:

@@ -1,4 +1,4 @@
-"""Edits of programs that editors offer: quick fixes of findings, all safe fixes together, and proved claims."""
+"""Documents are edited here: all safe fixes of their findings are made, and derived costs are added as claims."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from archline.server.documents import Analysis
 
 
 def fix_text(analysis: Analysis) -> str:
-    """Return the text of a document with all safe edits of its findings, those that one edit uncovers included."""
+    """Return the text of a document with all safe edits of its findings, repeatedly, as one can uncover the next."""
     text = analysis.text
     for _ in range(MAX_ROUNDS):
         try:
@@ -22,10 +22,9 @@ def fix_text(analysis: Analysis) -> str:
             safe = [diagnostic for diagnostic in problem.diagnostics if diagnostic.safe]
         sources = (edit.span.source for diagnostic in safe for edit in diagnostic.edits)
         source = next((source for source in sources if source.path == analysis.path), None)
-        fixed = text if source is None else apply_edits(text, choose_edits(safe, source))
-        if fixed == text:
+        if source is None:
             break
-        text = fixed
+        text = apply_edits(text, choose_edits(safe, source))
     return text
 
 
@@ -40,5 +39,5 @@ def propose_ensures(algorithm: s.Algorithm, answer: Answer) -> tuple[int, str]:
     margin = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
     while lines[first - 1].strip() == "" or lines[first - 1].lstrip().startswith("#"):
         first -= 1
-    new = [metric for metric, cost in answer.costs.items() if cost.exact and metric not in claimed]
-    return first, "".join(f"{margin}ensures {metric} == {answer.costs[metric].text}\n" for metric in new)
+    new = {metric: cost.text for metric, cost in answer.costs.items() if cost.exact and metric not in claimed}
+    return first, "".join(f"{margin}ensures {metric} == {text}\n" for metric, text in new.items())

@@ -1,4 +1,4 @@
-"""The handlers of the language server protocol: each turns a request about an open document into an answer."""
+"""The language server turns requests of editors about open documents into answers, by one handler for each method."""
 
 from __future__ import annotations
 
@@ -10,58 +10,44 @@ from typing import Any
 
 from lsprotocol import types as t
 from pygls.lsp.server import LanguageServer
-from pygls.uris import from_fs_path, to_fs_path
+from pygls.uris import to_fs_path
 
 from archline import __version__
 from archline.api.texts import format_source
-from archline.expr.tree import Source, Span
+from archline.expr.tree import Source
 from archline.language import syntax as s
-from archline.language.diagnostics import Diagnostic, describe_defect
+from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.edits import select_edits
 from archline.language.source import replace_files
 from archline.resources import find_resource
 from archline.server.completion import list_completions
 from archline.server.derivation import Answer, Question
-from archline.server.documents import Analysis, Documents, make_algorithm_key
+from archline.server.documents import Analysis, Documents
 from archline.server.edits import fix_text, propose_ensures
-from archline.server.names import (
-    WORD,
-    find_definition,
-    format_signature,
-    is_renamable,
-    list_declarations,
-    list_occurrences,
-)
+from archline.server.names import format_signature, list_callees, list_declarations
 from archline.server.worker import CostWorker
 
 DELAY = 0.05
 """The seconds between a change and the check of the text, in which further changes are awaited."""
+FIX_ALL = f"{t.CodeActionKind.SourceFixAll.value}.archline"
 _SEVERITIES = {
     "error": t.DiagnosticSeverity.Error,
     "warning": t.DiagnosticSeverity.Warning,
     "note": t.DiagnosticSeverity.Information,
 }
-_FIX_ALL = "source.fixAll.archline"
+_OUTCOMES = {"holds": "hold", "fails": "fail"}
 Handler = Callable[..., Any]
-HANDLERS: list[tuple[str, Handler, Any]] = []
+HANDLERS: dict[str, tuple[Handler, Any]] = {}
 
 
 def handle_request(method: str, options: Any = None) -> Callable[[Handler], Handler]:
-    """Register a coroutine as the handler of a method; an internal error is logged, and the answer is empty."""
+    """Make a coroutine the handler of a method for open documents."""
 
-    def register(handler: Handler) -> Handler:
-        @functools.wraps(handler)
-        async def handle_safely(server: ArchlineServer, params: Any) -> Any:
-            try:
-                return await handler(server, params)
-            except Exception as problem:
-                server.log_defect(f"{method}: {type(problem).__name__}: {' '.join(str(problem).split())[:200]}")
-                return None
-
-        HANDLERS.append((method, handle_safely, options))
+    def add_handler(handler: Handler) -> Handler:
+        HANDLERS[method] = handler, options
         return handler
 
-    return register
+    return add_handler
 
 
 class ArchlineServer(LanguageServer):
@@ -73,35 +59,55 @@ class ArchlineServer(LanguageServer):
         self.worker = CostWorker()
         self.shows_hints = True
         self._checks: dict[str, asyncio.Task[None]] = {}
-        for method, handler, options in HANDLERS:
-            self.feature(method, options)(functools.partial(handler, self))
+        handlers: dict[str, Handler] = {
+            t.INITIALIZE: self._start_worker,
+            t.SHUTDOWN: lambda _: self.worker.stop_process(),
+            t.TEXT_DOCUMENT_DID_CLOSE: self._close_document,
+        }
+        read = (t.TEXT_DOCUMENT_DID_OPEN, t.TEXT_DOCUMENT_DID_CHANGE, t.TEXT_DOCUMENT_DID_SAVE)
+        for method, handler in {**handlers, **dict.fromkeys(read, self._read_document)}.items():
+            # pygls gives functions attributes, which methods cannot have.
+            self.feature(method)(functools.partial(handler))
+        for method, (handler, options) in HANDLERS.items():
+            self.feature(method, options)(functools.partial(self._handle_safely, method, handler))
 
-    def log_defect(self, message: str) -> None:
+    async def _handle_safely(self, method: str, handler: Handler, params: Any) -> Any:
+        """Answer a request about an open document; log an internal error and answer nothing."""
+        try:
+            # A lens has the URI in its data.
+            uri = params.data[0] if method == t.CODE_LENS_RESOLVE else params.text_document.uri
+            analysis = self.documents.find_analysis(uri)
+            return None if analysis is None else await handler(self, analysis, params)
+        except Exception as problem:
+            self.log_defect(method, problem)
+            return None
+
+    def report_server_error(self, error: Exception, source: object) -> None:
+        """Log an error outside of the answer to a request."""
+        self.log_defect("the server", error)
+
+    def log_defect(self, subject: str, problem: object) -> None:
         """Send the description of an internal error to the log of the editor."""
-        self.window_log_message(t.LogMessageParams(t.MessageType.Error, f"AL999: defect in archline: {message}"))
+        text = f"{type(problem).__name__} {' '.join(str(problem).split())[:200]}"
+        self.window_log_message(t.LogMessageParams(t.MessageType.Error, f"AL999: defect in {subject}: {text}"))
 
-    def convert_span(self, lines: list[str], span: Span) -> t.Range:
-        """Return the range of the client for a span in a text of some lines."""
-        start = t.Position(span.line - 1, span.column - 1)
-        end = t.Position(span.end_line - 1, max(span.end_column - 1, 0))
-        return self.workspace.position_codec.range_to_client_units(lines, t.Range(start, end))
+    def _start_worker(self, params: t.InitializeParams) -> None:
+        """Read the option `inlayHints`, and start the process that derives costs before the first question."""
+        options = params.initialization_options
+        self.shows_hints = not (isinstance(options, dict) and options.get("inlayHints") is False)
+        asyncio.get_running_loop().run_in_executor(None, self.worker.start_process)
 
-    def locate_span(self, span: Span) -> t.Location:
-        """Return the place of a span in its file."""
-        uri = from_fs_path(str(Path(span.source.path).absolute()))
-        return t.Location(uri or "", self.convert_span(span.source.written_lines, span))
+    def _read_document(self, params: Any) -> None:
+        document = self.workspace.get_text_document(params.text_document.uri)
+        path = to_fs_path(document.uri) or document.uri
+        text = path, document.source, document.version or 0, self.workspace.position_codec
+        self._schedule_checks(self.documents.set_text(document.uri, *text))
 
-    def read_word(self, params: Any) -> tuple[Analysis | None, int, str]:
-        """Return the analysis of the document at a position, the line, from 1, and the word there or an empty text."""
-        analysis = self.documents.analyse(params.text_document.uri)
-        if analysis is None:
-            return None, 0, ""
-        position = self.workspace.position_codec.position_from_client_units(analysis.lines, params.position)
-        words = WORD.finditer(analysis.lines[position.line])
-        word = next((word[0] for word in words if word.start() <= position.character <= word.end()), "")
-        return analysis, position.line + 1, word
+    def _close_document(self, params: t.DidCloseTextDocumentParams) -> None:
+        self._schedule_checks(self.documents.remove_text(params.text_document.uri))
+        self.text_document_publish_diagnostics(t.PublishDiagnosticsParams(params.text_document.uri, []))
 
-    def schedule_checks(self, uris: Iterable[str]) -> None:
+    def _schedule_checks(self, uris: Iterable[str]) -> None:
         """Check documents soon; a check that is already scheduled is put off."""
         for uri in uris:
             if uri in self._checks:
@@ -109,126 +115,76 @@ class ArchlineServer(LanguageServer):
             self._checks[uri] = asyncio.ensure_future(self._check_document(uri))
 
     async def _check_document(self, uri: str) -> None:
+        """Send the findings in a document, and cancel questions about an earlier text of it."""
         await asyncio.sleep(DELAY)
         try:
-            analysis = self.documents.analyse(uri)
-            if analysis is None:
-                return
-            if analysis.module is not None:
-                nodes = analysis.module.algorithms.values()
-                keys = {make_algorithm_key(analysis.module, node) for node in nodes}
-                self.worker.discard_stale(analysis.path, keys)
-            found = [self.convert_diagnostic(analysis, diagnostic) for diagnostic in analysis.diagnostics]
-            self.text_document_publish_diagnostics(t.PublishDiagnosticsParams(uri, found, analysis.version))
+            analysis = self.documents.find_analysis(uri)
+            if analysis is not None:
+                self.worker.cancel_stale(analysis.path, {analysis.make_key(node) for node in analysis.algorithms})
+                found = [convert_diagnostic(analysis, diagnostic) for diagnostic in analysis.diagnostics]
+                self.text_document_publish_diagnostics(t.PublishDiagnosticsParams(uri, found, analysis.version))
         except Exception as problem:
-            self.log_defect(describe_defect(problem))
+            self.log_defect("diagnostics", problem)
 
-    def convert_diagnostic(self, analysis: Analysis, diagnostic: Diagnostic) -> t.Diagnostic:
-        """Return a finding as the client shows it; one in another file is shown at the `use` of that file."""
-        span, line = diagnostic.span, (diagnostic.line or 1) - 1
-        related = [
-            t.DiagnosticRelatedInformation(self.locate_span(place.span), place.message) for place in diagnostic.related
-        ]
-        if span is not None and span.source.path == analysis.path:
-            place = self.convert_span(analysis.lines, span)
-        else:
-            if span is not None:
-                related.append(t.DiagnosticRelatedInformation(self.locate_span(span), diagnostic.message))
-                stem = Path(span.source.path).stem
-                uses = (n for n, text in enumerate(analysis.lines) if text.startswith("use ") and stem in text)
-                line = next(uses, 0)
-            end = len(analysis.lines[line]) if line < len(analysis.lines) else 0
-            place = t.Range(t.Position(line, 0), t.Position(line, end))
-        page = find_resource("grammar").parent / diagnostic.url.partition("#")[0]
-        href = f"{page.as_uri()}#{diagnostic.code.lower()}"
-        return t.Diagnostic(
-            place,
-            diagnostic.message + (f"\nhint: {diagnostic.hint}" if diagnostic.hint else ""),
-            _SEVERITIES[diagnostic.severity],
-            diagnostic.code,
-            t.CodeDescription(href) if page.is_file() else None,
-            "archline",
-            related_information=related or None,
-        )
-
-    async def derive_costs(self, analysis: Analysis, node: s.Algorithm, subject: str = "costs") -> Answer | None:
-        """Ask the worker about an algorithm of a document without errors; None if there is no answer any more."""
-        assert analysis.module is not None
-        key = make_algorithm_key(analysis.module, node)
+    async def derive_costs(self, analysis: Analysis, node: s.Algorithm, subject: str = "costs") -> Answer:
+        """Ask the worker about an algorithm of a document; after an internal error the answer is empty."""
         overlay = tuple((str(path), text) for path, text in analysis.overlay.items())
-        question = Question(analysis.path, analysis.text, overlay, analysis.version, node.name, subject, key)
-        answer = await self.worker.find_answer(question)
-        if answer is not None and answer.defect:
-            self.log_defect(answer.defect)
+        about = (analysis.path, analysis.text, overlay, analysis.version, node.name, subject)
+        answer = await self.worker.find_answer(Question(*about, analysis.make_key(node)))
+        if answer.defect:
+            self.log_defect(f"the costs of {node.name}", answer.defect)
         return answer
 
-    def make_edit(self, analysis: Analysis, text: str) -> list[t.TextEdit]:
-        """Return the edit that replaces the text of a document; none if it is the same."""
-        end = t.Position(len(analysis.lines), 0)
-        return [] if text == analysis.text else [t.TextEdit(t.Range(t.Position(0, 0), end), text)]
 
-
-@handle_request(t.INITIALIZED)
-async def start_worker(server: ArchlineServer, params: Any) -> None:
-    """Start the process that derives costs before the first question."""
-    await asyncio.get_running_loop().run_in_executor(None, server.worker.start_process)
-
-
-@handle_request(t.INITIALIZE)
-async def read_options(server: ArchlineServer, params: t.InitializeParams) -> None:
-    """Read the initialization options: `inlayHints`, true by default."""
-    options = params.initialization_options
-    server.shows_hints = not (isinstance(options, dict) and options.get("inlayHints") is False)
-
-
-@handle_request(t.SHUTDOWN)
-async def stop_worker(server: ArchlineServer, params: Any) -> None:
-    """Stop the process that derives costs."""
-    server.worker.stop_process()
-
-
-@handle_request(t.TEXT_DOCUMENT_DID_OPEN)
-@handle_request(t.TEXT_DOCUMENT_DID_CHANGE)
-@handle_request(t.TEXT_DOCUMENT_DID_SAVE)
-async def read_document(server: ArchlineServer, params: Any) -> None:
-    """Take over the text of an opened, changed or saved document, and check it and its users."""
-    document = server.workspace.get_text_document(params.text_document.uri)
-    path = to_fs_path(document.uri) or document.uri
-    uris = server.documents.set_text(document.uri, path, document.source, document.version or 0)
-    server.schedule_checks(uris)
-
-
-@handle_request(t.TEXT_DOCUMENT_DID_CLOSE)
-async def close_document(server: ArchlineServer, params: t.DidCloseTextDocumentParams) -> None:
-    """Remove the findings of a closed document, and check the documents that use its file."""
-    uri = params.text_document.uri
-    server.schedule_checks(server.documents.remove_text(uri))
-    server.text_document_publish_diagnostics(t.PublishDiagnosticsParams(uri, []))
+def convert_diagnostic(analysis: Analysis, diagnostic: Diagnostic) -> t.Diagnostic:
+    """Return a finding as the client shows it; one in another file is shown at the `use` of that file."""
+    related = [
+        t.DiagnosticRelatedInformation(analysis.locate_span(item.span), item.message) for item in diagnostic.related
+    ]
+    span, line = diagnostic.span, (diagnostic.line or 1) - 1
+    place = t.Range(t.Position(line, 0), t.Position(line + 1, 0))
+    if span is not None:
+        location = analysis.locate_span(span)
+        if location.uri == analysis.uri:
+            place = location.range
+        else:
+            related.append(t.DiagnosticRelatedInformation(location, diagnostic.message))
+            uses = [text.startswith("use ") and Path(span.source.path).stem in text for text in analysis.lines]
+            line = uses.index(True) if True in uses else 0
+            place = t.Range(t.Position(line, 0), t.Position(line + 1, 0))
+    page = find_resource("grammar").parent / diagnostic.url.partition("#")[0]
+    href = f"{page.as_uri()}#{diagnostic.code.lower()}"
+    return t.Diagnostic(
+        place,
+        diagnostic.message + (f"\nhint: {diagnostic.hint}" if diagnostic.hint else ""),
+        _SEVERITIES[diagnostic.severity],
+        diagnostic.code,
+        t.CodeDescription(href) if page.is_file() else None,
+        "archline",
+        related_information=related or None,
+    )
 
 
 @handle_request(t.TEXT_DOCUMENT_HOVER)
-async def describe_position(server: ArchlineServer, params: t.HoverParams) -> t.Hover | None:
+async def describe_position(server: ArchlineServer, analysis: Analysis, params: t.HoverParams) -> t.Hover | None:
     """Describe the name under the cursor, and what the statement of its line costs in one call."""
-    analysis, line, word = server.read_word(params)
-    if analysis is None or analysis.latest is None:
+    line, _, word = analysis.read_word(params.position)
+    if analysis.latest is None:
         return None
-    module = analysis.latest
     parts: list[str] = []
-    algorithm = analysis.find_algorithm(line)
-    local = list_declarations(module, algorithm).get(word) if algorithm is not None else None
-    callee = module.visible.get(word) or module.externs.get(word)
+    node = analysis.find_algorithm(line)
+    local, callee = list_declarations(analysis.latest, node).get(word), list_callees(analysis.latest).get(word)
     if local is not None:
         parts.append(f"{local.kind}\n```archline\n{local.text}\n```")
     elif callee is not None:
-        parts.append(f"```archline\n{format_signature(callee)}\n```")
-        parts += [callee.doc] if isinstance(callee, s.Algorithm) and callee.doc else []
-    if analysis.module is not None and algorithm is not None and word == algorithm.name:
-        answer = await server.derive_costs(analysis, algorithm)
-        parts.append("" if answer is None else answer.problem or format_costs(answer))
-    elif analysis.module is not None and algorithm is not None and line > algorithm.head.end_line:
-        answer = await server.derive_costs(analysis, algorithm)
-        amounts = {} if answer is None else answer.lines.get(line - algorithm.span.line, {})
-        parts += ["in one call: " + ", ".join(f"{metric} `{text}`" for metric, text in amounts.items())] * bool(amounts)
+        parts += [f"```archline\n{format_signature(callee)}\n```", getattr(callee, "doc", None) or ""]
+    if analysis.module is not None and node is not None and (word == node.name or line > node.head.end_line):
+        answer = await server.derive_costs(analysis, node)
+        if word == node.name:
+            parts.append(answer.problem or format_costs(answer))
+        elif line - node.span.line in answer.lines:
+            amounts = answer.lines[line - node.span.line].items()
+            parts.append("in one call: " + ", ".join(f"{metric} `{text}`" for metric, text in amounts))
     value = "\n\n".join(filter(None, parts))
     return t.Hover(t.MarkupContent(t.MarkupKind.Markdown, value)) if value else None
 
@@ -236,42 +192,30 @@ async def describe_position(server: ArchlineServer, params: t.HoverParams) -> t.
 def format_costs(answer: Answer) -> str:
     """Return the costs of an algorithm as a Markdown table, with their growth."""
     rows = [f"| {metric} | `{cost.text}` | {cost.growth or ''} |" for metric, cost in answer.costs.items()]
-    return "\n".join(("| cost | in one call | growth |", "|---|---|---|", *rows))
+    return "\n".join(("| cost | in one call | growth |", "|---|---|---|", *rows)) if rows else ""
 
 
 @handle_request(t.TEXT_DOCUMENT_CODE_LENS, t.CodeLensOptions(resolve_provider=True))
-async def list_lenses(server: ArchlineServer, params: t.CodeLensParams) -> list[t.CodeLens]:
+async def list_lenses(server: ArchlineServer, analysis: Analysis, params: t.CodeLensParams) -> list[t.CodeLens]:
     """List a lens for each cost of each algorithm, and one for its claims; their texts are derived when shown."""
-    uri = params.text_document.uri
-    analysis = server.documents.analyse(uri)
-    lenses: list[t.CodeLens] = []
-    for node in () if analysis is None else analysis.algorithms:
-        place = server.convert_span(node.span.source.written_lines, node.name_span)
-        subjects = [
-            "flops",
-            "work",
-            "span",
-            *(["words", "messages"] if node.grid else []),
-            *["claims"][: len(node.ensures)],
-        ]
-        lenses += [t.CodeLens(place, data=[uri, node.name, subject]) for subject in subjects]
-    return lenses
+    return [
+        t.CodeLens(analysis.locate_span(node.name_span).range, data=[analysis.uri, node.name, subject])
+        for node in analysis.algorithms
+        for subject in ("flops", "work", "span", *["words", "messages"] * bool(node.grid), "claims")
+        if subject != "claims" or node.ensures
+    ]
 
 
 @handle_request(t.CODE_LENS_RESOLVE)
-async def describe_lens(server: ArchlineServer, lens: t.CodeLens) -> t.CodeLens:
+async def describe_lens(server: ArchlineServer, analysis: Analysis, lens: t.CodeLens) -> t.CodeLens:
     """Write the text of a lens: a cost with its growth, or how many claims hold and fail."""
-    assert lens.data is not None
-    uri, name, subject = lens.data
-    analysis, title = server.documents.analyse(uri), ""
-    node = None if analysis is None or analysis.module is None else analysis.module.algorithms.get(name)
-    if analysis is not None and node is not None:
+    _, name, subject = lens.data or ("", "", "")
+    node, title = next((node for node in analysis.algorithms if node.name == name), None), ""
+    if node is not None:
         answer = await server.derive_costs(analysis, node, "claims" if subject == "claims" else "costs")
-        if answer is not None and subject == "claims":
-            counts = {"holds": "hold", "fails": "fail", "unknown": "undecided"}
-            listed = {counts.get(outcome, outcome): number for outcome, number in answer.outcomes.items()}
-            title = "claims: " + ", ".join(f"{number} {word}" for word, number in listed.items()) if listed else ""
-        elif answer is not None and subject in answer.costs:
+        counts = (f"{number} {_OUTCOMES.get(outcome, 'undecided')}" for outcome, number in answer.outcomes.items())
+        title = "claims: " + ", ".join(counts) if answer.outcomes else answer.problem
+        if subject in answer.costs:
             cost = answer.costs[subject]
             title = f"{subject} {cost.text}" + (f" is {cost.growth}" if cost.growth else "")
     lens.command = t.Command(title, "")
@@ -279,128 +223,97 @@ async def describe_lens(server: ArchlineServer, lens: t.CodeLens) -> t.CodeLens:
 
 
 @handle_request(t.TEXT_DOCUMENT_INLAY_HINT)
-async def list_hints(server: ArchlineServer, params: t.InlayHintParams) -> list[t.InlayHint]:
+async def list_hints(server: ArchlineServer, analysis: Analysis, params: t.InlayHintParams) -> list[t.InlayHint]:
     """Show the work of each line at its end."""
-    analysis = server.documents.analyse(params.text_document.uri)
     hints: list[t.InlayHint] = []
-    if analysis is None or not server.shows_hints:
-        return hints
-    for node in analysis.algorithms:
-        first = node.span.line - 1
-        if node.span.end_line <= params.range.start.line or first > params.range.end.line:
-            continue
-        answer = await server.derive_costs(analysis, node)
-        for offset, amounts in {} if answer is None else answer.lines.items():
-            if "work" in amounts and params.range.start.line <= first + offset <= params.range.end.line:
-                ends = t.Position(first + offset, len(analysis.lines[first + offset]))
-                at = server.workspace.position_codec.position_to_client_units(analysis.lines, ends)
-                hints.append(t.InlayHint(at, f"work {amounts['work']}", padding_left=True))
+    first, last = params.range.start.line, params.range.end.line
+    for node in analysis.algorithms if server.shows_hints else ():
+        if node.span.line - 1 <= last and node.span.end_line > first:
+            answer = await server.derive_costs(analysis, node)
+            for line, amounts in answer.lines.items():
+                number = node.span.line - 1 + line
+                end = t.Position(number, analysis.codec.client_num_units(analysis.lines[number]))
+                if "work" in amounts and first <= number <= last:
+                    hints.append(t.InlayHint(end, f"work {amounts['work']}", padding_left=True))
     return hints
 
 
 @handle_request(t.TEXT_DOCUMENT_COMPLETION, t.CompletionOptions(trigger_characters=["."]))
-async def complete_text(server: ArchlineServer, params: t.CompletionParams) -> list[t.CompletionItem]:
+async def complete_text(_: ArchlineServer, analysis: Analysis, params: t.CompletionParams) -> list[t.CompletionItem]:
     """List what can stand at the cursor."""
-    analysis, line, _ = server.read_word(params)
-    if analysis is None:
-        return []
-    position = server.workspace.position_codec.position_from_client_units(analysis.lines, params.position)
-    return list_completions(analysis, line, analysis.lines[line - 1][: position.character])
+    line, before, _word = analysis.read_word(params.position)
+    return list_completions(analysis, line, before)
 
 
 @handle_request(t.TEXT_DOCUMENT_DEFINITION)
-async def locate_definition(server: ArchlineServer, params: t.DefinitionParams) -> t.Location | None:
+async def find_definition(_: ArchlineServer, analysis: Analysis, params: t.DefinitionParams) -> t.Location | None:
     """Return the place where the name under the cursor is defined."""
-    analysis, line, word = server.read_word(params)
-    span = None if analysis is None else find_definition(analysis, word, line)
-    return None if span is None else server.locate_span(span)
-
-
-@handle_request(t.TEXT_DOCUMENT_REFERENCES)
-async def list_references(server: ArchlineServer, params: t.ReferenceParams) -> list[t.Location]:
-    """List the places of the local name under the cursor."""
-    analysis, line, word = server.read_word(params)
-    return [] if analysis is None else [server.locate_span(span) for span in list_occurrences(analysis, word, line)]
-
-
-@handle_request(t.TEXT_DOCUMENT_RENAME)
-async def rename_local(server: ArchlineServer, params: t.RenameParams) -> t.WorkspaceEdit | None:
-    """Rename a local name in its algorithm, unless the new name means something there."""
-    analysis, line, word = server.read_word(params)
-    if analysis is None or not is_renamable(analysis, word, params.new_name, line):
+    line, _before, word = analysis.read_word(params.position)
+    if analysis.latest is None:
         return None
-    places = [server.convert_span(analysis.lines, span) for span in list_occurrences(analysis, word, line)]
-    return t.WorkspaceEdit({params.text_document.uri: [t.TextEdit(place, params.new_name) for place in places]})
+    local = list_declarations(analysis.latest, analysis.find_algorithm(line)).get(word)
+    node = local or list_callees(analysis.latest).get(word)
+    return None if node is None else analysis.locate_span(getattr(node, "name_span", node.span.head))
 
 
 @handle_request(t.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
-async def list_symbols(server: ArchlineServer, params: t.DocumentSymbolParams) -> list[t.DocumentSymbol]:
+async def list_symbols(_: ArchlineServer, analysis: Analysis, params: Any) -> list[t.DocumentSymbol]:
     """List the algorithms of a document with the names that they declare."""
-    analysis = server.documents.analyse(params.text_document.uri)
     symbols: list[t.DocumentSymbol] = []
-    if analysis is None or analysis.module is None:
-        return symbols
     for node in analysis.algorithms:
-        names = list_declarations(analysis.module, node).items()
+        assert analysis.module is not None
         inside = [
             t.DocumentSymbol(name, t.SymbolKind.Variable, place, place, declaration.text)
-            for name, declaration in names
-            for place in [server.convert_span(analysis.lines, declaration.span)]
+            for name, declaration in list_declarations(analysis.module, node).items()
+            for place in [analysis.locate_span(declaration.span).range]
         ]
-        extent, at = (server.convert_span(analysis.lines, span) for span in (node.span, node.name_span))
-        signature = format_signature(node).removeprefix(node.name)
-        symbols.append(t.DocumentSymbol(node.name, t.SymbolKind.Function, extent, at, signature, children=inside))
+        extent, at = (analysis.locate_span(span).range for span in (node.span, node.name_span))
+        header = format_signature(node).removeprefix(node.name)
+        symbols.append(t.DocumentSymbol(node.name, t.SymbolKind.Function, extent, at, header, children=inside))
     return symbols
 
 
 @handle_request(t.TEXT_DOCUMENT_FORMATTING)
-async def format_document(server: ArchlineServer, params: t.DocumentFormattingParams) -> list[t.TextEdit]:
+async def format_document(_: ArchlineServer, analysis: Analysis, params: Any) -> list[t.TextEdit]:
     """Rewrite a document in canonical form, as `archline fmt` does; one with errors of syntax is left unchanged."""
-    analysis = server.documents.analyse(params.text_document.uri)
-    if analysis is None or (analysis.module is None and any(d.code < "AL2" for d in analysis.diagnostics)):
+    try:
+        with replace_files({str(path): text.encode() for path, text in analysis.overlay.items()}):
+            return make_edit(analysis, format_source(Source(analysis.path, "\n".join(analysis.lines))))
+    except ArchlineError:
         return []
-    with replace_files({str(path): text.encode() for path, text in analysis.overlay.items()}):
-        return server.make_edit(analysis, format_source(Source(analysis.path, "\n".join(analysis.lines))))
+
+
+def make_edit(analysis: Analysis, text: str) -> list[t.TextEdit]:
+    """Return the edit that replaces the text of a document; none if it is equal."""
+    whole = t.Range(t.Position(0, 0), t.Position(len(analysis.lines), 0))
+    return [] if text == analysis.text else [t.TextEdit(whole, text)]
 
 
 @handle_request(
     t.TEXT_DOCUMENT_CODE_ACTION,
-    t.CodeActionOptions([t.CodeActionKind.QuickFix, _FIX_ALL, t.CodeActionKind.RefactorRewrite]),
+    t.CodeActionOptions([t.CodeActionKind.QuickFix, FIX_ALL, t.CodeActionKind.RefactorRewrite]),
 )
-async def list_actions(server: ArchlineServer, params: t.CodeActionParams) -> list[t.CodeAction]:
+async def list_actions(server: ArchlineServer, analysis: Analysis, params: t.CodeActionParams) -> list[t.CodeAction]:
     """List the fixes of findings in a range, all safe fixes of the document, and the claims that could be added."""
-    analysis, uri = server.documents.analyse(params.text_document.uri), params.text_document.uri
-    if analysis is None:
-        return []
     actions: list[t.CodeAction] = []
+
+    def add_action(title: str, kind: str, edits: list[t.TextEdit], safe: bool | None = None) -> None:
+        if edits:
+            actions.append(t.CodeAction(title, kind, is_preferred=safe, edit=t.WorkspaceEdit({analysis.uri: edits})))
+
+    first, last = params.range.start.line, params.range.end.line
     for finding in analysis.diagnostics:
-        shown = server.convert_diagnostic(analysis, finding)
-        edits = select_edits(edit for edit in finding.edits if edit.span.source.path == analysis.path)
-        if (
-            edits
-            and shown.range.start.line <= params.range.end.line
-            and params.range.start.line <= shown.range.end.line
-        ):
-            changes = [t.TextEdit(server.convert_span(analysis.lines, edit.span), edit.text) for edit in edits]
-            actions.append(
-                t.CodeAction(
-                    str(finding.hint),
-                    t.CodeActionKind.QuickFix,
-                    [shown],
-                    finding.safe,
-                    edit=t.WorkspaceEdit({uri: changes}),
-                )
-            )
-    whole = server.make_edit(analysis, fix_text(analysis)) if analysis.diagnostics else []
-    if whole:
-        actions.append(t.CodeAction("make all safe fixes", _FIX_ALL, edit=t.WorkspaceEdit({uri: whole})))
-    algorithm = analysis.find_algorithm(params.range.start.line + 1)
-    if analysis.module is not None and algorithm is not None:
-        answer = await server.derive_costs(analysis, algorithm)
-        line, text = propose_ensures(algorithm, answer) if answer is not None else (0, "")
+        shown = convert_diagnostic(analysis, finding)
+        if shown.range.start.line <= last and first <= shown.range.end.line:
+            edits = select_edits(edit for edit in finding.edits if edit.span.source.path == analysis.path)
+            changes = [t.TextEdit(analysis.locate_span(edit.span).range, edit.text) for edit in edits]
+            add_action(str(finding.hint), t.CodeActionKind.QuickFix, changes, finding.safe)
+    if analysis.diagnostics:
+        add_action("make all safe fixes", FIX_ALL, make_edit(analysis, fix_text(analysis)))
+    node = None if analysis.module is None else analysis.find_algorithm(first + 1)
+    if node is not None:
+        line, text = propose_ensures(node, await server.derive_costs(analysis, node))
         at = t.Range(t.Position(line, 0), t.Position(line, 0))
-        edit = t.WorkspaceEdit({uri: [t.TextEdit(at, text)]})
-        actions += [
-            t.CodeAction("add the derived costs as `ensures`", t.CodeActionKind.RefactorRewrite, edit=edit)
-        ] * bool(text)
+        title = "add the derived costs as `ensures`"
+        add_action(title, t.CodeActionKind.RefactorRewrite, [t.TextEdit(at, text)] if text else [])
     return actions

@@ -1,22 +1,15 @@
-"""The names of an algorithm are found here: their declarations and types, and the places where they occur."""
+"""The declarations of the names of an algorithm are found here, with their types."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from archline.expr.text import format_expression
 from archline.expr.tree import Span
 from archline.language import syntax as s
 from archline.language.format_statements import format_parameter, format_type
-from archline.language.metrics import METRICS
 from archline.language.model import Module
-from archline.language.rearranging import mask_strings_and_comment
-from archline.language.words import CONTEXTUAL_WORDS, INTRINSICS, RESERVED
 from archline.records import record
-from archline.server.documents import Analysis
-
-WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @record
@@ -28,10 +21,10 @@ class Declaration:
     span: Span
 
 
-def list_declarations(module: Module, algorithm: s.Algorithm) -> dict[str, Declaration]:
+def list_declarations(module: Module, algorithm: s.Algorithm | None) -> dict[str, Declaration]:
     """Return the declarations of the names of an algorithm, by name; of several of one name the first."""
     declarations: dict[str, Declaration] = {}
-    for name, declaration in _iterate_declarations(module, algorithm):
+    for name, declaration in () if algorithm is None else _iterate_declarations(module, algorithm):
         declarations.setdefault(name, declaration)
     return declarations
 
@@ -59,46 +52,13 @@ def _iterate_declarations(module: Module, algorithm: s.Algorithm) -> Iterator[tu
                 pass
 
 
+def list_callees(module: Module) -> dict[str, s.Algorithm | s.Extern]:
+    """Return the algorithms and externs that a module can call, by name."""
+    return {**module.externs, **module.visible}
+
+
 def format_signature(node: s.Algorithm | s.Extern) -> str:
-    """Return the header of an algorithm or an extern as it is called: its parameters and its result."""
+    """Return the name, the parameters and the result of an algorithm or an extern."""
     parameters = node.header if isinstance(node, s.Algorithm) else node.parameters
     result = f" -> {node.result}" if node.result else ""
     return f"{node.name}({', '.join(map(format_parameter, parameters))}){result}"
-
-
-def find_definition(analysis: Analysis, word: str, line: int) -> Span | None:
-    """Return the place where a word in a line is defined, perhaps in another file; None if it is no defined name."""
-    module = analysis.latest
-    if module is None:
-        return None
-    algorithm = analysis.find_algorithm(line)
-    local = list_declarations(module, algorithm).get(word) if algorithm is not None else None
-    callee = module.visible.get(word) or module.externs.get(word)
-    if local is not None or callee is None:
-        return None if local is None else local.span
-    return callee.name_span if isinstance(callee, s.Algorithm) else callee.head
-
-
-def list_occurrences(analysis: Analysis, word: str, line: int) -> list[Span]:
-    """Return the places of a local name in the algorithm around a line; none if it is not a local name there."""
-    module, algorithm = analysis.module, analysis.find_algorithm(line)
-    if module is None or algorithm is None or word not in list_declarations(module, algorithm):
-        return []
-    source, spans = algorithm.span.source, []
-    for number in range(algorithm.span.line, algorithm.span.end_line + 1):
-        code = mask_strings_and_comment(source.lines[number - 1]) if number <= len(source.lines) else ""
-        for match in re.finditer(rf"(?<![\w.]){re.escape(word)}(?!\w)|(?<=\.\.){re.escape(word)}(?!\w)", code):
-            spans.append(Span(source, number, match.start() + 1, number, match.end() + 1))
-    return spans
-
-
-def is_renamable(analysis: Analysis, word: str, new: str, line: int) -> bool:
-    """Whether a local name can get another one: neither means something else there, nor in the claims of the file."""
-    module, algorithm = analysis.module, analysis.find_algorithm(line)
-    if module is None or algorithm is None or not WORD.fullmatch(new):
-        return False
-    taken = {*RESERVED, *CONTEXTUAL_WORDS, *INTRINSICS, *METRICS, *module.visible, *module.externs}
-    claims = [item for item in module.program.items if isinstance(item, s.Claim)]
-    in_claims = frozenset().union(*map(s.find_names, claims))
-    in_text = {match for text in algorithm.span.source.lines for match in WORD.findall(text)}
-    return not {word, new} & (taken | in_claims) and new not in in_text

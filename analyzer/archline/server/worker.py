@@ -9,7 +9,7 @@ from collections.abc import Collection
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
-from archline.server.derivation import Answer, Question, answer_questions
+from archline.server.derivation import NO_ANSWER, Answer, Question, answer_questions
 
 MAX_ANSWERS = 1000
 Key = tuple[str, int]
@@ -45,14 +45,17 @@ class CostWorker:
             self._process.kill()
         self._process = self._connection = None
 
-    async def find_answer(self, question: Question) -> Answer | None:
-        """Return the answer to a question; None if it became stale. If all who wait are cancelled, so is it."""
+    async def find_answer(self, question: Question) -> Answer:
+        """Return the answer to a question, which is empty if it became stale.
+
+        When no request waits for it any more, it is cancelled.
+        """
         key = question.subject, question.key
         if key in self._answers:
             return self._answers[key]
         task = self._tasks.get(key)
         if task is None or task.done():
-            task = self._tasks[key] = asyncio.ensure_future(self._ask_process(question))
+            task = self._tasks[key] = asyncio.create_task(self._ask_process(question), name=question.path)
         self._askers[key] += 1
         try:
             await asyncio.wait([task])
@@ -62,9 +65,9 @@ class CostWorker:
                 del self._askers[key]
                 del self._tasks[key]
                 task.cancel()
-        return None if task.cancelled() else task.result()
+        return NO_ANSWER if task.cancelled() else task.result()
 
-    def discard_stale(self, path: str, keys: Collection[int]) -> None:
+    def cancel_stale(self, path: str, keys: Collection[int]) -> None:
         """Cancel the questions about a file whose key is not among those of its present text."""
         for (_, key), task in self._tasks.items():
             if task.get_name() == path and key not in keys:

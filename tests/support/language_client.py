@@ -120,3 +120,15 @@ class LanguageClient:
     def about(self, method: str, uri: str, **params: Any) -> Any:
         """Ask about a document."""
         return self.request(f"textDocument/{method}", textDocument={"uri": uri}, **params)
+
+
+def apply_changes(text: str, changes: list[Any]) -> str:
+    """The text with the edits of an answer made, from the last to the first."""
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    for change in sorted(changes, key=lambda each: tuple(each["range"]["start"].values()), reverse=True):
+        first, last = (starts[place["line"]] + place["character"] for place in change["range"].values())
+        text = text[:first] + change["newText"] + text[last:]
+    return text

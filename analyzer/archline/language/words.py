@@ -46,15 +46,20 @@ def _collect_reserved(text: str) -> frozenset[str]:
     return frozenset([*choices, *re.findall(r'"([a-z_]+)"', text), *INTRINSICS, "pi"]) - CONTEXTUAL_WORDS
 
 
+def _list_choices(text: str, terminals: str) -> tuple[str, ...]:
+    """Return the words that terminals of the grammar, given by a pattern of their names, choose from."""
+    return tuple("|".join(re.findall(rf"^(?:{terminals})[.0-9]*: /\((.*?)\)", text, re.MULTILINE)).split("|"))
+
+
 def _collect_type_words(text: str) -> tuple[str, ...]:
     """Return the words that types of the grammar begin with, and those of modes and layouts."""
     (types,) = re.findall(r"^\?type: (.*?)\n\n", text, re.MULTILINE | re.DOTALL)
-    terminals = re.findall(r"^(?:SCALAR|MODE|LAYOUT).*?\((.*?)\)", text, re.MULTILINE)
     begins = re.findall(r'(?:^|\| )"([a-z]+)"', types)
-    return tuple(dict.fromkeys((*begins, *"|".join(terminals).split("|"))))
+    return tuple(dict.fromkeys((*begins, *_list_choices(text, "SCALAR|MODE|LAYOUT"))))
 
 
 _GRAMMAR = _read_grammar()
 RESERVED = _collect_reserved(_GRAMMAR)
 TYPES = _collect_type_words(_GRAMMAR)
 """The words of types, modes and layouts."""
+GROWTHS = _list_choices(_GRAMMAR, "GROWTH")

@@ -99,7 +99,7 @@ class ArchlineServer(LanguageServer):
 
     def _read_document(self, params: Any) -> None:
         document = self.workspace.get_text_document(params.text_document.uri)
-        path = to_fs_path(document.uri) or document.uri
+        path = str(Path(to_fs_path(document.uri) or document.uri))
         text = path, document.source, document.version or 0, self.workspace.position_codec
         self._schedule_checks(self.documents.set_text(document.uri, *text))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import threading
 from collections import Counter
 from collections.abc import Collection
 from multiprocessing.connection import Connection
@@ -25,6 +26,8 @@ class CostWorker:
         self._context.set_forkserver_preload(["archline.server.preload"])
         self._process: BaseProcess | None = None
         self._connection: Connection | None = None
+        # The process is started from threads, as that takes as long as to load its modules.
+        self._starting = threading.Lock()
         self._turn = asyncio.Lock()
         self._answers: dict[Key, Answer] = {}
         self._tasks: dict[Key, asyncio.Task[Answer]] = {}
@@ -32,12 +35,14 @@ class CostWorker:
 
     def start_process(self) -> Connection:
         """Start the process unless it runs, and return the connection to it."""
-        if self._connection is None or self._process is None or not self._process.is_alive():
-            self._connection, other_end = self._context.Pipe()
-            self._process = self._context.Process(target=answer_questions, args=(other_end,), daemon=True)  # type: ignore[attr-defined]
-            self._process.start()
-            other_end.close()
-        return self._connection
+        with self._starting:
+            if self._connection is None or self._process is None or not self._process.is_alive():
+                connection, other_end = self._context.Pipe()
+                process = self._context.Process(target=answer_questions, args=(other_end,), daemon=True)  # type: ignore[attr-defined]
+                process.start()
+                other_end.close()
+                self._process, self._connection = process, connection
+            return self._connection
 
     def stop_process(self) -> None:
         """Kill the process, and with it the derivation that it makes."""

@@ -31,6 +31,7 @@ class LanguageClient:
         )
         # A test that waits for an answer in vain would wait for ever.
         self._stop = Timer(600, self.process.kill)
+        self._stop.daemon = True
         self._stop.start()
         self.capabilities = self.request(
             "initialize", processId=os.getpid(), rootUri=None, capabilities={}, initializationOptions=options

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
@@ -11,9 +11,10 @@ from multiprocessing.connection import Connection
 from archline.algebra.effort import set_time_limit
 from archline.algebra.polynomial import ZERO
 from archline.analysis.cost import Cost, Costs
+from archline.api.costs import CostReport
 from archline.api.modules import Module, loads
 from archline.language.diagnostics import ArchlineError, describe_defect
-from archline.records import record
+from archline.records import field, record
 
 SECONDS = 20
 """The processor time after which a derivation leaves out optional refinements."""
@@ -21,7 +22,7 @@ SECONDS = 20
 
 @record
 class Question:
-    """A question about an algorithm of a text: its `costs`, or the outcomes of its `claims`.
+    """A question about an algorithm of a text: its `costs`, those of its `lines`, or the outcomes of its `claims`.
 
     The `key` is equal for questions that have the same answer.
     """
@@ -46,20 +47,17 @@ class DerivedCost:
 
 @record
 class Answer:
-    """The costs of an algorithm, those of its lines, and how many of its claims have each outcome.
+    """The costs of an algorithm, those of its lines, or how many of its claims have each outcome.
 
     Lines are counted from that of the header, which is 0. A `problem` explains why costs are missing; a `defect` is an
     internal error.
     """
 
-    costs: Mapping[str, DerivedCost]
-    lines: Mapping[int, Mapping[str, str]]
-    outcomes: Mapping[str, int]
+    costs: Mapping[str, DerivedCost] = field(default_factory=dict)
+    lines: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
+    outcomes: Mapping[str, int] = field(default_factory=dict)
     problem: str = ""
     defect: str = ""
-
-
-NO_ANSWER = Answer({}, {}, {})
 
 
 def answer_questions(questions: Connection) -> None:
@@ -76,30 +74,34 @@ def derive_answer(question: Question) -> Answer:
     """Return the answer to a question; errors in the program and defects are parts of it."""
     set_time_limit(SECONDS)
     try:
-        module = _load_module(question.path, question.text, question.overlay)
-        report = module[question.algorithm].cost()
-        if question.subject == "claims":
-            outcomes = [verdict.outcome for verdict in report.ensures]
-            return Answer({}, {}, {outcome: outcomes.count(outcome) for outcome in dict.fromkeys(outcomes)})
-        costs = report.without_io
-        derived = {
-            cost.metric: DerivedCost(_format_sum(costs, [cost]), report.growth(cost), cost.status == "exact")
-            for cost in costs
-        }
-        first = report.node.span.line
-        by_line: dict[int, dict[str, list[Cost]]] = defaultdict(lambda: defaultdict(list))
-        for place, of_statement in report.statements.items():
-            for metric, cost in of_statement.items():
-                by_line[place.line - first][metric].append(cost)
-        lines = {
-            line: {metric: _format_sum(costs, parts) for metric, parts in of_line.items()}
-            for line, of_line in by_line.items()
-        }
-        return Answer(derived, lines, {})
+        report = _load_module(question.path, question.text, question.overlay)[question.algorithm].cost()
+        match question.subject:
+            case "claims":
+                return Answer(outcomes=dict(Counter(verdict.outcome for verdict in report.ensures)))
+            case "lines":
+                return Answer(lines=_derive_lines(report))
+            case _:
+                return Answer({cost.metric: _describe_cost(report, cost) for cost in report.without_io})
     except ArchlineError as problem:
-        return Answer({}, {}, {}, problem.diagnostics[0].message)
+        return Answer(problem=problem.diagnostics[0].message)
     except Exception as problem:
-        return Answer({}, {}, {}, defect=describe_defect(problem))
+        return Answer(defect=describe_defect(problem))
+
+
+def _describe_cost(report: CostReport, cost: Cost) -> DerivedCost:
+    return DerivedCost(_format_sum(report.without_io, [cost]), report.growth(cost), cost.status == "exact")
+
+
+def _derive_lines(report: CostReport) -> dict[int, dict[str, str]]:
+    """Return the executions, flops and work of each line in one call."""
+    parts: dict[int, dict[str, list[Cost]]] = defaultdict(lambda: defaultdict(list))
+    for place, costs in report.statements.items():
+        for metric, cost in costs.items():
+            parts[place.line - report.node.span.line][metric].append(cost)
+    return {
+        line: {metric: _format_sum(report.without_io, summands) for metric, summands in by_metric.items()}
+        for line, by_metric in parts.items()
+    }
 
 
 @lru_cache(maxsize=4)

@@ -179,7 +179,7 @@ async def describe_position(server: ArchlineServer, analysis: Analysis, params: 
     elif callee is not None:
         parts += [f"```archline\n{format_signature(callee)}\n```", getattr(callee, "doc", None) or ""]
     if analysis.module is not None and node is not None and (word == node.name or line > node.head.end_line):
-        answer = await server.derive_costs(analysis, node)
+        answer = await server.derive_costs(analysis, node, "costs" if word == node.name else "lines")
         if word == node.name:
             parts.append(answer.problem or format_costs(answer))
         elif line - node.span.line in answer.lines:
@@ -229,7 +229,7 @@ async def list_hints(server: ArchlineServer, analysis: Analysis, params: t.Inlay
     first, last = params.range.start.line, params.range.end.line
     for node in analysis.algorithms if server.shows_hints else ():
         if node.span.line - 1 <= last and node.span.end_line > first:
-            answer = await server.derive_costs(analysis, node)
+            answer = await server.derive_costs(analysis, node, "lines")
             for line, amounts in answer.lines.items():
                 number = node.span.line - 1 + line
                 end = t.Position(number, analysis.codec.client_num_units(analysis.lines[number]))

@@ -12,5 +12,5 @@ algorithm warm_up(x: inout real[n]):
         x[i] += 1.0
 """
 
-for _number, _subject in enumerate(("costs", "claims")):
+for _number, _subject in enumerate(("costs", "lines", "claims")):
     derive_answer(Question("warm_up.algo", PROGRAM, (), 0, "warm_up", _subject, _number))

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
-from archline.server.derivation import NO_ANSWER, Answer, Question, answer_questions
+from archline.server.derivation import Answer, Question, answer_questions
 
 MAX_ANSWERS = 1000
 Key = tuple[str, int]
@@ -70,7 +70,7 @@ class CostWorker:
                 del self._askers[key]
                 del self._tasks[key]
                 task.cancel()
-        return NO_ANSWER if task.cancelled() else task.result()
+        return Answer() if task.cancelled() else task.result()
 
     def cancel_stale(self, path: str, keys: Collection[int]) -> None:
         """Cancel the questions about a file whose key is not among those of its present text."""

@@ -224,6 +224,26 @@ def test_a_closed_document_has_no_findings(client: LanguageClient, uri: str) -> 
     assert sent[-1]["diagnostics"] == []
 
 
+def test_an_internal_error_is_logged_and_answers_nothing(tmp_path: Path) -> None:
+    with LanguageClient() as client:
+        place = (tmp_path / "main.algo").as_uri()
+        client.open(place, PROGRAM)
+        lens = client.about("codeLens", place)[0]
+        assert client.request("codeLens/resolve", range=lens["range"], data=[place]) is None
+        (logged,) = client.notifications["window/logMessage"]
+        assert logged["message"].startswith("AL999: defect in codeLens/resolve: ValueError")
+        assert "Traceback" not in str(client.notifications)
+        assert client.request("codeLens/resolve", **lens)["command"]["title"] == LENSES[0]
+
+
+def test_the_server_ends_with_its_editor() -> None:
+    client = LanguageClient()
+    assert client.process.stdin is not None
+    client.process.stdin.close()
+    assert client.process.wait(60) == 0
+    client.process.kill()
+
+
 def test_without_the_extra_there_is_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("archline.server.language_server", "pygls.lsp.server"):
         monkeypatch.setitem(sys.modules, name, None)

@@ -54,7 +54,7 @@ def logged(monkeypatch: pytest.MonkeyPatch) -> dict[str, Proved]:
 
         return asked
 
-    monkeypatch.setattr(Facts, "_nonnegative", logging(Facts._nonnegative, value_first=False))
+    monkeypatch.setattr(Facts, "_prove_nonnegative", logging(Facts._prove_nonnegative, value_first=False))
     for prover in PROVERS:
         wrapped = logging(prover, value_first=True)
         for module in [each for name, each in sys.modules.items() if name.startswith("archline.")]:

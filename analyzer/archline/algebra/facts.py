@@ -203,12 +203,12 @@ class Facts:
         if proved is None:
             proved = self._asked.get(value)
         if proved is None:
-            proved = self._nonnegative(make_primitive(value))
+            proved = self._prove_nonnegative(make_primitive(value))
             if proved or not Clock.late:
                 self._asked[value] = proved
         return proved
 
-    def _nonnegative(self, value: Poly) -> bool:
+    def _prove_nonnegative(self, value: Poly) -> bool:
         facts = self.without_younger_symbols(value.names)
         proved = facts.proved.get(value)
         if proved is None:

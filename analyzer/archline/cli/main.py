@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import Any, TextIO, TypeVar
 
 from archline import __version__
@@ -40,6 +41,8 @@ COMMANDS = {
     "scale": "find the range of perfect strong scaling of time and energy",
     "optimise": "minimise time, energy or power over sizes, processors and machine parameters",
     "order": "compare the growth of two expressions",
+    "lsp": "serve editors: findings, costs and completion while you type",
+    "completion": "print a script with which a shell completes commands and options",
 }
 COLLECTION_THRESHOLD = 100_000
 """The number of new objects after which unreachable cycles are collected.
@@ -126,8 +129,6 @@ def _run_command(arguments: list[str]) -> int:
         parser.error(_describe_unknown_command(name))
     options, rest = parser.parse_known_args([name])
     assert not rest
-    from archline.cli.options import add_configuration_options, apply_configuration
-
     command = import_module(f"archline.cli.{options.command}")
     chosen = argparse.ArgumentParser(
         prog=f"archline {options.command}",
@@ -135,16 +136,24 @@ def _run_command(arguments: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    command.configure(chosen)
-    configured = hasattr(command, "CONFIGURED")
-    if configured:
-        add_configuration_options(chosen)
+    configure_command(command, chosen)
     options = chosen.parse_args(arguments[1:])
-    if configured:
+    if hasattr(command, "CONFIGURED"):
+        from archline.cli.options import apply_configuration
+
         apply_configuration(chosen, options, command.CONFIGURED)
     result = command.execute(options)
     assert isinstance(result, int)
     return result
+
+
+def configure_command(command: ModuleType, parser: argparse.ArgumentParser) -> None:
+    """Add the options of a command, given by its module, to a parser."""
+    command.configure(parser)
+    if hasattr(command, "CONFIGURED"):
+        from archline.cli.options import add_configuration_options
+
+        add_configuration_options(parser)
 
 
 def _discard_output(stream: TextIO) -> None:

@@ -111,7 +111,9 @@ NEEDS_EXTRA = Rule(
     """
     The command or function needs a library that is not installed with archline itself, but with one of its extras,
     which the message names. Pictures need matplotlib: `pip install 'archline[plots]'`. Exact LRU counts (`--lru`) need
-    islpy-barvinok, which is under the GPL: `pip install 'archline[isl]'`.
+    islpy-barvinok, which is under the GPL: `pip install 'archline[isl]'`. The language server (`archline lsp`) needs
+    pygls: `pip install 'archline[lsp]'`. Scripts for shells (`archline completion`) need shtab: `pip install
+    'archline[completion]'`.
     """,
 )
 NO_PICTURE = Rule(

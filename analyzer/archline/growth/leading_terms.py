@@ -34,10 +34,10 @@ def find_leading_terms(value: Poly, slow: Collection[str] = ()) -> Poly | None:
     if None in terms.values() or any(None in alternatives for alternatives in lost):
         return None
     graded = {monomial: degrees for monomial, degrees in terms.items() if degrees is not None}
-    lead = {m: d for m, d in graded.items() if not any(_has_larger_degrees(e, d, slow) for e in graded.values() if e)}
+    lead = {m: d for m, d in graded.items() if not any(_is_dominating(e, d, slow) for e in graded.values() if e)}
 
     def is_dominated_by_lead(parts: Sequence[Degrees] | None) -> bool:
-        return all(any(_has_larger_degrees(degrees, d, slow) for degrees in lead.values()) for d in parts or ())
+        return all(any(_is_dominating(degrees, d, slow) for degrees in lead.values()) for d in parts or ())
 
     if not all(any(map(is_dominated_by_lead, alternatives)) for alternatives in lost):
         return None
@@ -215,7 +215,7 @@ def _compute_upper_degrees(value: Poly) -> tuple[Degrees, ...] | None:
     return terms if len(terms) == len(degrees) else None
 
 
-def _has_larger_degrees(first: Degrees, second: Degrees, slow: Collection[str]) -> bool:
+def _is_dominating(first: Degrees, second: Degrees, slow: Collection[str]) -> bool:
     """Whether the ratio of the first to the second tends to infinity as all sizes grow."""
     pairs = {name: (first.get(name, NO_DEGREES), second.get(name, NO_DEGREES)) for name in {*first, *second}}
     for names in (pairs.keys() - set(slow), pairs.keys() & set(slow)):

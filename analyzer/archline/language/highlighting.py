@@ -1,0 +1,47 @@
+"""Patterns of tokens for highlighting are made here from the words of the grammar; editors and Pygments use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+from archline.language.words import CONTEXTUAL_WORDS, GROWTHS, INTRINSICS, RESERVED, TYPES
+
+
+class Kind(Enum):
+    """The kind of a token; its value is the scope of TextMate grammars, empty for tokens that are not highlighted."""
+
+    COMMENT = "comment.line.number-sign"
+    STRING = "string.quoted.double"
+    NUMBER = "constant.numeric"
+    TYPE = "storage.type"
+    CONSTANT = "constant.language"
+    FUNCTION = "support.function"
+    KEYWORD = "keyword.control"
+    OPERATOR = "keyword.operator"
+    PUNCTUATION = "punctuation"
+    NAME = ""
+    SPACE = " "
+
+
+def _match_words(words: Iterable[str]) -> str:
+    return rf"\b(?:{'|'.join(sorted(words))})\b"
+
+
+_CONSTANTS = {*GROWTHS, "pi"}
+_KEYWORDS = RESERVED - {*INTRINSICS, *TYPES, *_CONSTANTS}
+PATTERNS: tuple[tuple[Kind, str], ...] = (
+    (Kind.COMMENT, r"#.*"),
+    (Kind.STRING, r"\"[^\"\n]*\"|'[^'\n]'"),
+    (Kind.NUMBER, r"\b(?:0x[0-9A-Fa-f]+|[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\b"),
+    (Kind.TYPE, rf"{_match_words(set(TYPES) - CONTEXTUAL_WORDS)}|(?<=: ){_match_words(TYPES)}"),
+    (Kind.CONSTANT, _match_words(_CONSTANTS)),
+    (Kind.FUNCTION, rf"{_match_words(INTRINSICS)}(?=\()"),
+    # A word that can be a name too is one of the language where something follows it as no operator would.
+    (Kind.KEYWORD, rf"{_match_words(_KEYWORDS)}|{_match_words(CONTEXTUAL_WORDS)}(?= +[\w(\"]| *:? *(?:#|$))"),
+    (Kind.OPERATOR, r"\.\.[=+]?|->|[-+*/%<>=!]=?|[@^?&|~≤≥≠÷←]"),
+    (Kind.PUNCTUATION, r"[(),.:;'\[\]{}]"),
+    (Kind.NAME, r"[A-Za-z_]\w*"),
+    (Kind.SPACE, r"\s+"),
+)
+"""The kinds of tokens with their patterns, in the order in which they are tried."""

@@ -260,7 +260,7 @@ class ProcessorGroup:
         memory[top:above] = fetch_words(memory, compute_addresses(place))
         return top, 1, above
 
-    def unflat(self, place: Place, base: int) -> None:
+    def copy_back(self, place: Place, base: int) -> None:
         """Copy the vector at `base` back to its buffer, if `flat` copied it."""
         if base != place[1]:
             memory = self.processor.arrays[1]

@@ -199,7 +199,7 @@ def write_buffer(fn: AlgorithmWriter, argument: s.Expr, written: bool) -> tuple[
     fn.emit(f"{base}, {stride}, {top} = grid.flat({place}, {fn.frame.top})")
     fn.frame = replace(fn.frame, top=top)
     words = fn.assign_name(" * ".join(array.extents), "w")
-    after = (lambda: fn.emit(f"grid.unflat({place}, {base})")) if written else _do_nothing
+    after = (lambda: fn.emit(f"grid.copy_back({place}, {base})")) if written else _do_nothing
     return ArrayValue(array.element, base, (words,), Linear((stride,))), after
 
 

@@ -158,3 +158,24 @@ def test_lines_sum_to_the_costs_of_a_call(target: str) -> None:
 
 def test_a_grid_has_no_costs_of_statements() -> None:
     assert al.algorithm("distributed.collectives::broadcast_tree").cost().statements == {}
+
+
+def test_partners_of_a_mutual_recursion_have_their_lines() -> None:
+    text = """algorithm even(x: inout real[n]):
+    if n >= 1:
+        x[0] += 1.0
+        odd(x[0..n-1])
+
+algorithm odd(x: inout real[n]):
+    if n >= 1:
+        for i in 0..n:
+            x[i] *= 2.0
+        even(x[0..n-1])
+"""
+    report = al.loads(text)["even"].cost()
+    # odd is called with n - 1, n - 3, ...; its loop takes as many iterations.
+    for n in (0, 1, 2, 7, 12):
+        work = sum(range(n - 1, 0, -2))
+        lines = enclose_lines(report.statements, {"n": n})
+        assert lines[9]["work"] == (work, work)
+        assert sum(high for line in lines.values() for high in line["work"][1:]) + 1 == report.work.at(n=n)

@@ -129,6 +129,16 @@ class DerivedCosts:
         """The executions, flops and work of each statement in one call, by its place; empty on a grid."""
         return derive_statement_costs(*self.executed)
 
+    @cached_property
+    def lines(self) -> Mapping[int, Mapping[str, tuple[Cost, ...]]]:
+        """The costs of the statements of each line, by metric; in a recursion also of lines of its partners."""
+        lines: dict[int, dict[str, tuple[Cost, ...]]] = {}
+        for statement, costs in self.statements.items():
+            on_line = lines.setdefault(statement.line, {})
+            for metric, cost in costs.items():
+                on_line[metric] = (*on_line.get(metric, ()), cost)
+        return lines
+
     def _replace_costs(self, metrics: Mapping[str, Cost], communication: ProblemBounds | None, **others: Any) -> Self:
         """Return these costs with some metrics, the lower bounds, and other fields of `Costs` replaced."""
         costs = replace(self.without_io, metrics={**self.without_io.metrics, **metrics}, **others)

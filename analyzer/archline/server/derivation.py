@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
@@ -94,13 +94,10 @@ def _describe_cost(report: CostReport, cost: Cost) -> DerivedCost:
 
 def _derive_lines(report: CostReport) -> dict[int, dict[str, str]]:
     """Return the executions, flops and work of each line in one call."""
-    parts: dict[int, dict[str, list[Cost]]] = defaultdict(lambda: defaultdict(list))
-    for place, costs in report.statements.items():
-        for metric, cost in costs.items():
-            parts[place.line - report.node.span.line][metric].append(cost)
+    first = report.node.span.line
     return {
-        line: {metric: _format_sum(report.without_io, summands) for metric, summands in by_metric.items()}
-        for line, by_metric in parts.items()
+        line - first: {metric: _format_sum(report.without_io, costs) for metric, costs in by_metric.items()}
+        for line, by_metric in report.lines.items()
     }
 
 

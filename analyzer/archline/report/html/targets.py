@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
@@ -13,7 +12,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.bounds import Region
 from archline.analysis.cost import Cost, enclose_count, evaluate_formulas
-from archline.analysis.metrics.lines import EXECUTIONS, Place
+from archline.analysis.metrics.lines import EXECUTIONS
 from archline.costs.derived import DerivedCosts
 from archline.costs.sizes import Point
 from archline.expr.data import Formula, to_data
@@ -170,16 +169,12 @@ class TargetData:
         return None if self.view.statements() else "no costs of statements were derived"
 
     def iterate_lines(self) -> Iterator[dict[str, Any]]:
-        """Yield the lines of the algorithm with what their statements cost."""
-        by_line: dict[int, dict[str, list[Cost]]] = defaultdict(lambda: defaultdict(list))
-        statements: Mapping[Place, Mapping[str, Cost]] = self.view.statements()
-        for place, costs in statements.items():
-            for metric, cost in costs.items():
-                by_line[place.line][metric].append(cost)
+        """Yield the lines of the algorithm, then others of its recursion, with what their statements cost."""
         node = self.report.node
         source = node.span.source.written_lines
-        for line in range(node.span.line, min(node.span.end_line, len(source)) + 1):
-            on_line = by_line.get(line, {})
+        extent = range(node.span.line, min(node.span.end_line, len(source)) + 1)
+        for line in (*extent, *sorted(self.report.lines.keys() - set(extent))):
+            on_line = self.report.lines.get(line, {})
             amounts = {name: self.sum_costs(on_line[name]) if name in on_line else None for name in LINE_METRICS}
             yield {"line": line, "text": source[line - 1], **amounts}
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from archline.api.modules import Module, load, loads
     from archline.api.optimising import optimise
     from archline.api.plots import IoPlot, plot_io
+    from archline.api.reports import HtmlReport, report
     from archline.api.running import Run
     from archline.api.scaling import Scaled, scale
     from archline.energy.machine_files import machine, machines
@@ -47,6 +48,7 @@ _HOMES = {
     "Diagnostic": "archline.language.diagnostics",
     "Energy": "archline.api.energies",
     "FitReport": "archline.api.fitting",
+    "HtmlReport": "archline.api.reports",
     "IoPlot": "archline.api.plots",
     "Machine": "archline.energy.machines",
     "Metric": "archline.api.metrics",
@@ -70,6 +72,7 @@ _HOMES = {
     "plot_io": "archline.api.plots",
     "recurrence": "archline.api.growth",
     "register_extern": "archline.execution.externs",
+    "report": "archline.report",
     "scale": "archline.api.scaling",
 }
 
@@ -83,6 +86,7 @@ __all__ = [
     "Diff",
     "Energy",
     "FitReport",
+    "HtmlReport",
     "IoPlot",
     "Machine",
     "Metric",
@@ -107,6 +111,7 @@ __all__ = [
     "plot_io",
     "recurrence",
     "register_extern",
+    "report",
     "scale",
 ]
 
@@ -116,7 +121,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'archline' has no attribute '{name}'")
     home = import_module(_HOMES[name])
     # Calling the packages `archline.energy` and `archline.compare` calls the functions of these names.
-    return home if name in ("compare", "energy", "papers") else getattr(home, name)
+    return home if name in ("compare", "energy", "papers", "report") else getattr(home, name)
 
 
 def __dir__() -> list[str]:

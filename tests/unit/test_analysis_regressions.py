@@ -206,3 +206,22 @@ def test_forty_calls_in_a_row_fetch_what_one_call_does_where_all_fits() -> None:
     assert io.at(n=16, Z=256, L=8) == (32, 32)
     # The least cache keeps nothing from one call to the next but one line.
     assert io.at(n=16, Z=8, L=8)[1] <= 40 * 32
+
+
+def test_guards_on_sums_and_differences_beside_data_have_bounds() -> None:
+    """The cases of the sum of both guards were listed one by one, which took all memory."""
+    text = """
+algorithm main(x: inout real[n], y: real[m]):
+    for i in 0..n:
+        for j in 0..m:
+            if i + j == 4 and y[j] > 0.0:
+                x[i] += y[j]
+            elif i - j > 1 or x[i] > y[j]:
+                x[i] *= 2.0
+"""
+    algorithm = al.loads(text)["main"]
+    cost = algorithm.cost()
+    for n, m in ((1, 1), (3, 7), (8, 5), (13, 13)):
+        run = algorithm.run(n=n, m=m)
+        low, high = cost.work.at(n=n, m=m)
+        assert low <= run.counts.work <= high

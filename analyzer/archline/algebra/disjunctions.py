@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice, product
+from math import prod
 
 from archline.algebra import atoms as a
 from archline.algebra.bounds import ceil_log, floor_log
@@ -13,6 +14,8 @@ from archline.records import record
 
 MAX_ALTERNATIVES = 64
 """The number of combinations of alternatives up to which a disjunction is used; beyond it, it is ignored."""
+MAX_VALUES = 512
+"""The number of values of one alternative up to which it is used."""
 MAX_BOUND_RAISE = 64
 """The most by which the lower bound of a symbol is raised."""
 Values = tuple[Poly, ...]
@@ -32,7 +35,10 @@ class Knowledge:
         max(x, y) <= z means x <= z and y <= z. max(x, y) >= z means x >= z or y >= z: what all possible alternatives
         have in common is learned, and the disjunction remains pending.
         """
-        pending = (*self.pending, tuple(part for values in ways for part in _expand_to_disjunction(values)))
+        expanded = list(map(_expand_to_disjunction, ways))
+        if None in expanded:
+            return self
+        pending = (*self.pending, tuple(part for parts in expanded for part in parts or ()))
         candidates = [sum(combination, ()) for combination in islice(product(*pending), MAX_ALTERNATIVES + 1)]
         if len(candidates) > MAX_ALTERNATIVES:
             return self
@@ -95,22 +101,33 @@ def _increase_integer_bound(facts: Facts, value: Poly) -> Facts:
     return facts if raised == minimum else facts.with_nonnegative(Poly.symbol(name) - raised)
 
 
-def _expand_to_disjunction(values: Values) -> list[Values]:
-    return [sum(choice, ()) for choice in product(*map(split_into_disjuncts, values))]
+def _expand_to_disjunction(values: Values) -> list[Values] | None:
+    split = [alternatives for value in values if (alternatives := split_into_disjuncts(value)) is not None]
+    if len(split) < len(values) or prod(map(len, split)) > MAX_ALTERNATIVES:
+        return None
+    return [sum(choice, ()) for choice in product(*split)]
 
 
-def split_into_disjuncts(value: Poly) -> list[Values]:
-    """Write value >= 0 as a list of alternatives, each of values without max(0, e) that are all >= 0."""
+def split_into_disjuncts(value: Poly) -> list[Values] | None:
+    """Write value >= 0 as a list of alternatives, each of values without max(0, e) that are all >= 0.
+
+    None if there are more than MAX_ALTERNATIVES, or more than MAX_VALUES in one.
+    """
     for atom in sorted(value.atoms(), key=str, reverse=True):
         if not isinstance(atom, a.PositivePart):
             continue
         parts = value.coefficients(atom)
         if set(parts) - {0, 1} or not parts[1].is_constant:
             continue
-        first, second = (split_into_disjuncts(_replace_atom(value, atom, new)) for new in (ZERO, atom.argument))
-        if parts[1].constant_term > 0:
-            return [*first, *second]
-        return [(*x, *y) for x in first for y in second]
+        first = split_into_disjuncts(_replace_atom(value, atom, ZERO))
+        second = None if first is None else split_into_disjuncts(_replace_atom(value, atom, atom.argument))
+        if first is None or second is None:
+            return None
+        either = parts[1].constant_term > 0
+        if (len(first) + len(second) if either else len(first) * len(second)) > MAX_ALTERNATIVES:
+            return None
+        alternatives = [*first, *second] if either else [(*x, *y) for x in first for y in second]
+        return None if max(map(len, alternatives)) > MAX_VALUES else alternatives
     return [(value,)]
 
 

@@ -250,7 +250,12 @@ def read_index_properties(algorithm: s.Algorithm, scope: Scope) -> IndexProperti
         for fact in algorithm.where
         for value in implied_constraints(fact, scope)
     )
-    facts = tuple(value for alternatives in promised if len(alternatives) == 1 for value in alternatives[0])
+    facts = tuple(
+        value
+        for alternatives in promised
+        if alternatives is not None and len(alternatives) == 1
+        for value in alternatives[0]
+    )
     machine = list_machine_symbols(scope.module.signatures[algorithm])
     indices = frozenset(name for name in scope.fixed if name not in machine)
     return IndexProperties(_find_index_differences(algorithm, scope, indices), facts, _find_small_ranges(facts))

@@ -122,6 +122,43 @@ def test_a_line_of_a_recursion_costs_what_all_calls_execute(name: str, n: int) -
     check_lines(RECURSIONS[name], name, {"a": list(np.random.default_rng(n).random(n))})
 
 
+EXITS = {
+    "returns": """
+algorithm returns(x: inout real[n]):
+    for i in 0..n:
+        if i == 3:
+            return
+        x[i] += 1.0
+    x[0] *= 2.0
+    x[0] += 1.0
+""",
+    "found": """
+algorithm found(x: real[n]) -> int:
+    for i in 0..n:
+        if x[i] > 0.5:
+            return i
+    return n
+""",
+    "breaks": """
+algorithm breaks(x: inout real[n]):
+    for i in 0..n:
+        if x[i] > 0.7:
+            break
+        x[i] += 1.0
+        if x[i] > 1.5: continue
+        x[i] *= 2.0
+    x[0] = 0.0
+""",
+}
+
+
+@pytest.mark.parametrize("name", EXITS)
+@pytest.mark.parametrize("n", [1, 3, 4, 9])
+def test_a_line_behind_an_exit_costs_what_is_executed(name: str, n: int) -> None:
+    for seed in range(4):
+        check_lines(EXITS[name], name, {"x": list(np.random.default_rng(seed).random(n))})
+
+
 def test_costs_of_lines_of_a_recursion_are_solved() -> None:
     statements = al.loads(RECURSIONS["falling"])["falling"].cost().statements
     costs = al.loads(RECURSIONS["falling"])["falling"].cost().costs

@@ -271,7 +271,9 @@ def test_energies_are_compared_by_the_model_of_the_roofline(tmp_path: Path) -> N
     document = render(
         str(HtmlReport(pair, read_settings("n=256,m=256,p=256,b=256", "--at"), [al.machine("i7-950")])), tmp_path
     )
-    sentence = re.search(r"energy at n = m = p = b = 256: ratio ([\d.]+) \.\. ([\d.]+)", read_text(document))
+    sentence = re.search(
+        r"energy, model roofline, at n = m = p = b = 256: ratio ([\d.]+) \.\. ([\d.]+)", read_text(document)
+    )
     assert sentence is not None
     energies = re.findall(r"<td[^>]*>(\d+)\u202fmJ \.\.\. (\d+)\u202fmJ</td>", document)
     (low, high), (least, most) = [(int(a), int(b)) for a, b in energies]
@@ -341,3 +343,12 @@ def test_the_inner_loop_of_a_sparse_product_has_its_share_of_the_work(tmp_path: 
     assert work[loop] == "5000"
     assert work[loop + 1] == "10000"
     assert "lines: 16000; the call itself: 1; together 16001" in read_text(document)
+
+
+def test_a_report_does_not_replace_its_program(tmp_path: Path) -> None:
+    program = tmp_path / "keep.algo"
+    program.write_text("algorithm main(x: inout real[n]):\n    x[0] = 1.0\n", encoding="utf-8")
+    result = cli("report", str(program), "--out", str(program))
+    assert result.code == 2
+    assert "AL413" in result.err
+    assert program.read_text(encoding="utf-8").startswith("algorithm main")

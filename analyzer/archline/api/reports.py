@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -137,7 +138,8 @@ class HtmlReport:
         return make_page(self.data)
 
     def save(self, path: str | Path) -> None:
-        """Write the page to a file, which is never half written. Raises ArchlineError (AL413)."""
+        """Write the page to a file `.html`, which is never half written. Raises ArchlineError (AL413)."""
+        require_page_name(path)
         write_file_atomically(Path(path), str(self))
 
 
@@ -160,6 +162,13 @@ def report(
     if where is not None:
         algorithms = [algorithm.assuming(where) for algorithm in algorithms]
     return HtmlReport(algorithms, merge_sizes(at, sizes), [adjust_machine(name) for name in named])
+
+
+def require_page_name(path: str | Path) -> None:
+    """Raise ArchlineError (AL413) for a file whose name is not that of a page, such as the program of a report."""
+    if Path(path).suffix.lower() not in (".html", ".htm") and str(path) != os.devnull:
+        message = f"a page is not written to `{path}`"
+        raise error(rules.NOT_WRITTEN, message, path=str(path), hint="name a file that ends with `.html`")
 
 
 def _choose_points(reports: Sequence[CostReport], at: Given | None) -> list[Point]:

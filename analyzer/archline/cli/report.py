@@ -30,8 +30,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> str:
     """Return the page, or a note on the file that it is written to; the decorator prints it and returns 0."""
     from archline.api.algorithms import Algorithm
-    from archline.api.reports import HtmlReport
+    from archline.api.reports import HtmlReport, require_page_name
 
+    if options.out is not None:
+        # Checked first, so that a wrong name is reported before the derivation.
+        require_page_name(options.out)
     algorithms = [algorithm for target in options.targets for algorithm in Algorithm.every(target, options.where)]
     machines = shared.read_machines(options) if options.machines else []
     page = HtmlReport(algorithms, shared.read_at(options), machines, _write_command(options))

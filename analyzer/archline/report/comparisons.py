@@ -83,10 +83,11 @@ def list_point_cells(comparison: CostComparison, point: ComparedPoint) -> list[s
 def list_comparison_sentences(comparison: CostComparison) -> list[dict[str, str]]:
     """Return what the comparison says, a sentence for each point and each pair, and how sure it is."""
     by = comparison.by.replace("_", "-")
+    model = "" if comparison.by == "bytes" else f", model {comparison.model.name}"
     points = [
         {
             "metric": by,
-            "text": f"{by} at {shown.format_sizes(point.at)}: ratio {shown.format_ratio(point.verdict.ratio)}, "
+            "text": f"{by}{model}, at {shown.format_sizes(point.at)}: ratio {shown.format_ratio(point.verdict.ratio)}, "
             f"{_format_verdict(point)}",
             "certainty": point.verdict.verdict,
         }

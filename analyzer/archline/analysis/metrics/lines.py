@@ -45,6 +45,10 @@ class StatementModel(CostModel):
 
     @contextmanager
     def attribute_to(self, statement: s.Stmt, before: Sequence[s.Stmt]) -> Iterator[None]:
+        if isinstance(statement, s.If) and isinstance(statement.branches[0].condition, s.Reached):
+            # It holds the statements behind an exit, and stands for none.
+            yield
+            return
         outer, place = (self._place, self._begins_line), find_place(statement.span)
         # One written statement may stand for several, a block may stand on the line of its loop, and several `return`
         # become one, which returns a register.

@@ -52,7 +52,7 @@ class TargetData:
             **pick(view, "name=algorithm", "summary=doc", "grid=on_grid", "assumptions"),
             "place": str(SourcePlace.of(report.node.name_span)),
             "sizes": list(view.parameters),
-            "where": list(_convert_facts(facts)),
+            "where": [*_convert_facts(facts), *([[">=", "Z", "L"]] if io is not None and io.upper is not None else [])],
             "scale": [{name: convert_number(value) for name, value in point.items()} for point in self.scale],
             "metrics": [self.build_metric(row) for row in view.rows if row.metric != "io"],
             "io": None if io is None or io.upper is None else self.build_io(io),

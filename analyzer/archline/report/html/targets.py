@@ -166,7 +166,10 @@ class TargetData:
     def explain_missing_lines(self) -> str | None:
         if self.view.on_grid:
             return "on a grid costs are those of the longest path, which has parts of several processors"
-        return None if self.view.statements() else "no costs of statements were derived"
+        if self.report.lines:
+            return None
+        reason = next((row.why for row in self.view.rows if row.metric == "work" and row.why), "")
+        return f"no costs of statements were derived{f': {reason}' if reason else ''}"
 
     def iterate_lines(self) -> Iterator[dict[str, Any]]:
         """Yield the lines of the algorithm, then others of its recursion, with what their statements cost."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple
 
 from archline.algebra.polynomial import ONE
 from archline.analysis.metrics.operations import CostModel
 from archline.analysis.metrics.tally import FREE, Tally
-from archline.expr.tree import Span
 from archline.ir.amounts import exact_amount
 from archline.ir.scope import Scope
 from archline.language import syntax as s
@@ -29,6 +29,17 @@ class Place(NamedTuple):
     column: int
 
 
+class _Statement(NamedTuple):
+    """The place of the statement whose costs are counted, and whether it is the first one written on its line."""
+
+    place: Place | None = None
+    begins_line: bool = False
+
+
+# One for each thread: servers and notebooks derive in several.
+_current: ContextVar[_Statement] = ContextVar("statement", default=_Statement())
+
+
 class StatementModel(CostModel):
     """Counts flops and work, each in total and for each statement, and the executions of each statement.
 
@@ -40,8 +51,6 @@ class StatementModel(CostModel):
 
     def __init__(self) -> None:
         super().__init__(_SPLIT)
-        self._place: Place | None = None
-        self._begins_line = False
 
     @contextmanager
     def attribute_to(self, statement: s.Stmt, before: Sequence[s.Stmt]) -> Iterator[None]:
@@ -49,33 +58,36 @@ class StatementModel(CostModel):
             # It holds the statements behind an exit, and stands for none.
             yield
             return
-        outer, place = (self._place, self._begins_line), find_place(statement.span)
+        outer, place = _current.get(), Place(statement.span.line, statement.span.column)
         # One written statement may stand for several, a block may stand on the line of its loop, and several `return`
         # become one, which returns a register.
         last = next((earlier.span.line for earlier in reversed(before) if not _is_declaration(earlier)), None)
         gathers = isinstance(statement, s.Return) and any(earlier.span == statement.span for earlier in before)
-        lines = {last, None if self._place is None else self._place.line}
+        lines = {last, None if outer.place is None else outer.place.line}
         begins = place.line not in lines and not gathers and not _is_declaration(statement)
-        self._place, self._begins_line = place, begins
+        token = _current.set(_Statement(place, begins))
         try:
             yield
         finally:
-            self._place, self._begins_line = outer
+            _current.reset(token)
 
     def count_event(self, event: Event, times: int = 1) -> Tally:
         return self.attribute_all(super().count_event(event, times))
 
     def count_statement(self, statement: s.Stmt, scope: Scope) -> Tally:
-        return self.attribute_all(Tally({EXECUTIONS.name: exact_amount(ONE)})) if self._begins_line else FREE
+        once = Tally({EXECUTIONS.name: exact_amount(ONE)})
+        return self.attribute_all(once) if _current.get().begins_line else FREE
 
     def list_declared_metrics(self, metric: str) -> tuple[str, ...]:
         names = tuple(name for name in super().list_declared_metrics(metric) if "." not in name)
-        return names if self._place is None else (*names, *(_name_kind(name, self._place) for name in names))
+        place = _current.get().place
+        return names if place is None else (*names, *(_name_kind(name, place) for name in names))
 
     def attribute_all(self, tally: Tally) -> Tally:
         """Count all that a tally counts, also its iterations, as costs of the current statement."""
+        place = _current.get().place
         totals = {name: amount for name, amount in tally.sums.items() if "." not in name}
-        kinds = {} if self._place is None else {_name_kind(name, self._place): totals[name] for name in totals}
+        kinds = {} if place is None else {_name_kind(name, place): totals[name] for name in totals}
         rounds = {name: self.attribute_all(once) for name, once in tally.rounds.items()}
         return replace(tally, sums={**totals, **kinds}, rounds=rounds)
 
@@ -89,11 +101,6 @@ class StatementModel(CostModel):
 def _is_declaration(statement: s.Stmt) -> bool:
     """Test whether a statement only declares a name, which executes nothing."""
     return isinstance(statement, s.Local) and statement.value is None
-
-
-def find_place(span: Span) -> Place:
-    """Return the place of the statement with a span."""
-    return Place(span.line, span.column)
 
 
 def _name_kind(metric: str, place: Place) -> str:

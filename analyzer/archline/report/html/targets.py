@@ -32,6 +32,7 @@ MAX_LOOSENESS = Fraction(5, 4)
 CACHES = tuple(2**exponent for exponent in range(7, 23, 2))
 LINES = (8,)
 """The Z and L of values of io at sizes."""
+ENDS = ("lower", "upper")
 LINE_METRICS = (EXECUTIONS.name, "flops", "work")
 
 
@@ -47,12 +48,14 @@ class TargetData:
     def build(self) -> dict[str, Any]:
         report, view = self.report, self.view
         io = next((row for row in view.rows if row.metric == "io"), None)
-        facts = [fact for fact in report.where if not isinstance(fact, s.Element)]
         return {
             **pick(view, "name=algorithm", "summary=doc", "grid=on_grid", "assumptions"),
             "place": str(SourcePlace.of(report.node.name_span)),
             "sizes": list(view.parameters),
-            "where": [*_convert_facts(facts), *([[">=", "Z", "L"]] if io is not None and io.upper is not None else [])],
+            "where": [
+                *_convert_facts(report.where),
+                *([[">=", "Z", "L"]] if io is not None and io.upper is not None else []),
+            ],
             "scale": [{name: convert_number(value) for name, value in point.items()} for point in self.scale],
             "metrics": [self.build_metric(row) for row in view.rows if row.metric != "io"],
             "io": None if io is None or io.upper is None else self.build_io(io),
@@ -195,9 +198,6 @@ class TargetData:
         published = None if io is None else io.published
         for bound in () if published is None else published.bounds:
             yield {"name": bound.by, "bound": f"io >= {bound.text}", "source": bound.source}
-
-
-ENDS = ("lower", "upper")
 
 
 def _convert_facts(facts: Iterable[s.Fact]) -> Iterator[Formula]:

@@ -36,8 +36,9 @@ class _Statement(NamedTuple):
     begins_line: bool = False
 
 
+_OUTSIDE = _Statement()
 # One for each thread: servers and notebooks derive in several.
-_current: ContextVar[_Statement] = ContextVar("statement", default=_Statement())
+_current: ContextVar[_Statement] = ContextVar("statement", default=_OUTSIDE)
 
 
 class StatementModel(CostModel):

@@ -16,6 +16,7 @@ from archline.changes import results as r
 from archline.report.findings import CheckReport
 from changed_programs import Nests, library, one_more_flop, unchanged
 from effort import EFFORT, all_of
+from stdlib_recursive_cases import RECURSIVE
 
 ROUNDS, FILES, EDITS = (1, 12, 12) if EFFORT == "quick" else (2, 36, 24)
 """In full, every algorithm of the library is edited twice, which is more than 350 edits."""
@@ -111,7 +112,14 @@ def _check(row: r.CostChange, before: Nests, after: Nests, metric: str, values: 
 
 def test_one_more_flop_is_found_by_a_baseline(tmp_path: Path) -> None:
     """On grids and off them, in every algorithm whose flops were written as exact; no line goes without a verdict."""
-    files = random.Random(2).sample(library(), all_of(5, 0))
+    # Cache misses of recursions, which this is not about, are evaluated call by call; baselines do not read records.
+    left_out = {target.partition("::")[0] for target in RECURSIVE}
+    plain = [
+        path
+        for path in library()
+        if f"{path.parent.name}.{path.stem}" not in left_out and path.parent.name not in ("structures", "graph")
+    ]
+    files = random.Random(2).sample(plain, all_of(3, 0))
     texts = {f"{path.parent.name}_{path.stem}": path.read_text(encoding="utf-8") for path in files}
     texts["divided"] = DIVIDED
     put(tmp_path, **texts)

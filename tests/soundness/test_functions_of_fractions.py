@@ -56,7 +56,7 @@ def _value(function: str, argument: str, n: int) -> float | None:
 @pytest.mark.parametrize("seed", range(6))
 def test_claims_that_hold_do_so_at_each_size(seed: int) -> None:
     source, claims = random.Random(seed), []
-    for _ in range(drawn(225, 25)):
+    for _ in range(drawn(225, 45)):
         function, argument = source.choice(list(FUNCTIONS)), source.choice(list(ARGUMENTS))
         first = source.randint(1, 4)
         where: tuple[str, Callable[[int], bool]] = (f"n >= {first}", lambda n, first=first: n >= first)

@@ -244,7 +244,7 @@ def test_wrong_schedules(options: list[str], code: str) -> None:
         ["machines", "no-such-machine"],
         ["energy", MATMUL, "--machine", "bobcat-e2-1800", "--model", "icy", "--at", "n=2,m=2,p=2"],
         ["energy", MATMUL, "--machine", "bobcat", "--at", "n=2,m=2,p=2"],
-        ["cost", MATMUL, "--explain", "--format", "json"],
+        ["cost", MATMUL, "--explain", "--format", "markdown"],
     ],
     ids=" ".join,
 )

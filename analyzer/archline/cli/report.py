@@ -12,13 +12,9 @@ from shlex import join
 
 from archline.cli import options as shared
 
-CONFIGURED = {"machine": "project_machines", "cache": "project_cache"}
-"""The options that the project's configuration fills in, by its keys: neither is on the command line."""
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.set_defaults(project_machines=None, project_cache=None)
     parser.add_argument("targets", nargs="+", metavar="TARGET", help=shared.TARGET_HELP)
     shared.add_options(parser, "--at", "--where", "--machine", "--parameter", "--year")
     shared.add_options(parser, "--time-limit", "--no-cache")

@@ -1118,3 +1118,35 @@ def test_a_bound_in_total_on_a_grid() -> None:
     assert cost.upper.names <= {"P"}
     run = algorithm.run({"n": 1, "P": 4})
     assert run.view.counts.outside == ()
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["h(a, k, h(a, k, w))", "plain(plain(h(a, k, h(a, k, w))))", "min(h(a, k, w), 3) + h(a, k, plain(h(a, k, w)))"],
+)
+def test_loops_of_calls_in_arguments_of_calls_count(value: str) -> None:
+    text = f"""
+algorithm h(a: real[n], k: int[n], v: int) -> int:
+    c = k[0] mod 3
+    while c > 0 and a[0] < 2.0:
+        c -= 1
+        s = sum(a[u] > 1.0 for u in 0..n)
+    return v
+
+algorithm plain(v: int) -> int:
+    return v + 1
+
+algorithm main(a: real[n], k: int[n], w: int) -> int:
+    t = 0
+    for i in 0..n:
+        for j in 0..n:
+            t = {value}
+    return t
+"""
+    algorithm = al.loads(text)["main"]
+    for n in (1, 2, 5):
+        run = algorithm.run(a=[0.0] * n, k=[2] * n, w=1)
+        assert run.outside == ()
+        # Two iterations of each call, with two tests of reals.
+        low, high = algorithm.cost().flops.at({"n": n} | {name: value for name, value in run.at.items() if name != "n"})
+        assert low <= run.counts.flops == value.count("h(") * n * n * (2 * n + 2) <= high

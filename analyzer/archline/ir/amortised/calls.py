@@ -136,7 +136,8 @@ class _Builder:
         values, names, before = self._bind_parameters(call, target)
         renamed = self._rename_in_block(body, values, names)
         span = call.span
-        yield from before
+        # An argument may be a call too.
+        yield from self.replace_in_block(tuple(before), callers)
         *inner, last = renamed
         result: s.Expr | None = None
         if isinstance(last, s.Return):
@@ -245,7 +246,7 @@ class _Builder:
             values, names, _ = self._bind_parameters(call, target)
             for parameter, argument in zip(target.parameters, call.arguments, strict=True):
                 if isinstance(parameter.type, _PLAIN_TYPES):
-                    values = {**values, parameter.name: argument}
+                    values = {**values, parameter.name: self._evaluate(argument, {}, {}, callers)}
             for statement in target.body:
                 match statement:
                     case s.Assume() | s.Local(value=None):

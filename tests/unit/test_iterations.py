@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import archline as al
 from archline.algebra.effort import TooComplexError
 from archline.analysis.cache import analyse as cache_analysis
 from archline.api.algorithms import Algorithm

@@ -159,6 +159,28 @@ def test_a_line_behind_an_exit_costs_what_is_executed(name: str, n: int) -> None
         check_lines(EXITS[name], name, {"x": list(np.random.default_rng(seed).random(n))})
 
 
+CALLS = """
+algorithm halve(x: inout real[n]) -> int:
+    steps = 0
+    while x[0] > 1.0:
+        x[0] /= 2.0
+        steps += 1
+    return steps
+
+algorithm calls(x: inout real[n]) -> int:
+    total = 0
+    for i in 0..n:
+        x[0] += 8.0
+        total += halve(x)
+    return total
+"""
+
+
+@pytest.mark.parametrize("n", [1, 3, 6])
+def test_a_line_of_a_call_has_the_iterations_that_data_decides_in_it(n: int) -> None:
+    check_lines(CALLS, "calls", {"x": [5.0] * n})
+
+
 def test_costs_of_lines_of_a_recursion_are_solved() -> None:
     statements = al.loads(RECURSIONS["falling"])["falling"].cost().statements
     costs = al.loads(RECURSIONS["falling"])["falling"].cost().costs

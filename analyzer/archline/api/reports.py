@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +22,15 @@ from archline.energy import rules as energy_rules
 from archline.energy.caches import DEFAULT_CACHE
 from archline.energy.machine_files import adjust_machine
 from archline.energy.machines import Machine
+from archline.execution.results import Cache
 from archline.expr.intervals import Number
 from archline.expr.tree import iterate_defined_sizes
 from archline.expr.values import find_sizes_given_by_facts
-from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.diagnostics import ArchlineError, error
 from archline.report.comparisons import list_comparison_sentences
 from archline.report.cost_view import CostRow, CostView
-from archline.report.html.page import VERSION, make_page
+from archline.report.html.page import make_head, make_page
 from archline.report.html.targets import MAX_SCALE, TargetData, convert_number
-from archline.version import __version__
 
 BASES = (256, 64, 16, 1024, 4)
 """Values of sizes that are tried where none are given."""
@@ -70,20 +71,16 @@ class HtmlReport:
         # Costs of lines take the longest: what a time limit leaves out is theirs, not the verdict's.
         comparison = self._compare() if len(self.reports) == 2 else None
         targets = [
-            TargetData(report, view, list(_iterate_scale(report, point)), moved).build()
+            TargetData(report, view, list(islice(_iterate_scale(report, point), MAX_SCALE)), moved).build()
             for report, view, point, moved in zip(
                 self.reports, self.views, self.points, self._iterate_moved_bytes(), strict=True
             )
         ]
         point = {name: convert_number(value) for values in self.points for name, value in values.items()}
         cached = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L} if any(target["io"] for target in targets) else {}
-        names = [report.name for report in self.reports]
+        kind = "cost" if len(targets) == 1 else "comparison"
         return {
-            "version": VERSION,
-            "kind": "cost" if len(targets) == 1 else "comparison",
-            "title": " and ".join(names),
-            "command": self.command,
-            "release": f"archline {__version__}",
+            **make_head(kind, " and ".join(report.name for report in self.reports), self.command),
             "point": {**cached, **point},
             "sliders": list(self._iterate_sliders({**point, **cached})),
             "targets": targets,
@@ -117,9 +114,8 @@ class HtmlReport:
             yield "a time limit was reached: some bounds may be wider than they need be"
 
     def _compare(self) -> list[dict[str, str]]:
-        cache = f"Z={DEFAULT_CACHE.Z},L={DEFAULT_CACHE.L}"
-        at = {name: value for point in self.points for name, value in point.items() if name not in ("Z", "L")}
-        words = [f"{name}={point[name]}" for point in self.points for name in ("Z", "L") if name in point]
+        at = {name: value for point in self.points for name, value in point.items()}
+        cache = Cache(int(at.pop("Z", DEFAULT_CACHE.Z)), int(at.pop("L", DEFAULT_CACHE.L)))
         machines = self.machines[:1]
         try:
             compared = compare(
@@ -128,7 +124,7 @@ class HtmlReport:
                 model="roofline" if machines else None,
                 by=None if machines else "bytes",
                 at=at,
-                cache=",".join(words[:2]) if len(words) >= 2 else cache,
+                cache=cache,
             )
         except ArchlineError as problem:
             return [{"metric": "", "text": problem.diagnostics[0].message, "certainty": ""}]
@@ -156,11 +152,9 @@ def report(
     ArchlineError as `cost` does, and AL458 for a machine without a peak or a bandwidth.
     """
     named = [machine] if isinstance(machine, str | Machine) else machine
-    algorithms = [
-        part for target in targets for part in ([target] if isinstance(target, Algorithm) else Algorithm.every(target))
-    ]
-    if where is not None:
-        algorithms = [algorithm.assuming(where) for algorithm in algorithms]
+    algorithms: list[Algorithm] = []
+    for target in targets:
+        algorithms += [target.assuming(where)] if isinstance(target, Algorithm) else Algorithm.every(target, where)
     return HtmlReport(algorithms, merge_sizes(at, sizes), [adjust_machine(name) for name in named])
 
 
@@ -193,7 +187,7 @@ def _propose_point(costs: CostReport, base: int) -> Point | None:
     names = costs.names
     values = {
         name: PROCESSORS if name == "P" else 0 if names.get_minimum(name) is None else base
-        for name in (*names.needed, *(("P",) if "P" in _list_processor_names(costs) else ()))
+        for name in (*names.needed, *(("P",) if "P" in costs.parameters else ()))
         if name not in ("Z", "L", "K")
     }
     defined = {name for name, _ in iterate_defined_sizes(costs.where)}
@@ -204,24 +198,15 @@ def _propose_point(costs: CostReport, base: int) -> Point | None:
         return None
 
 
-def _list_processor_names(costs: CostReport) -> tuple[str, ...]:
-    return tuple(name for name in costs.parameters if name in MACHINE_SYMBOLS)
-
-
 def _iterate_scale(costs: CostReport, point: Point) -> Iterator[Point]:
     """Yield points at which all sizes grow together by powers of two, the given one among them."""
     sizes = [name for name in point if name in costs.names.sizes or name in costs.names.iterations]
-    count = 0
     for exponent in range(-4, 6):
         scaled = {name: value * Fraction(2) ** exponent if name in sizes else value for name, value in point.items()}
-        if any(scaled[name] != int(scaled[name]) for name in sizes) or count == MAX_SCALE:
-            continue
-        try:
-            given = {name: value for name, value in scaled.items() if name not in ("Z", "L")}
-            yield costs.point(convert_python_values(given))
-        except ArchlineError:
-            continue
-        count += 1
+        given = {name: value for name, value in scaled.items() if name not in ("Z", "L")}
+        if all(scaled[name] == int(scaled[name]) for name in sizes):
+            with suppress(ArchlineError):
+                yield costs.point(convert_python_values(given))
 
 
 def _describe_machine(machine: Machine) -> dict[str, Any]:

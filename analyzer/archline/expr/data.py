@@ -13,7 +13,7 @@ MAX_SAFE_INTEGER = 2**53
 
 
 def to_data(expr: t.Fact) -> Formula:
-    """Return an expression or a fact as data. Raises TypeError for arrays, which have no value in sizes."""
+    """Return an expression or a fact as data; elements and views of arrays are operators that pages do not compute."""
     match expr:
         case t.Integer(value=value):
             return value if value <= MAX_SAFE_INTEGER else ["big", str(value)]
@@ -35,5 +35,7 @@ def to_data(expr: t.Fact) -> Formula:
             return ["power", to_data(value), to_data(base)]
         case t.IsSquare(value=value):
             return ["square", to_data(value)]
-        case t.Element() | t.Reshape():
-            raise TypeError(f"`{expr}` has no value in sizes")
+        case t.Element(array=array):
+            return ["element", array]
+        case t.Reshape(base=base):
+            return ["view", to_data(base)]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from archline.report.html.page import VERSION, make_page
-from archline.version import __version__
+from archline.report.html.page import make_head, make_page
 
 Block = Mapping[str, Any]
 """A heading, a sentence, a table, or text whose line ends count."""
@@ -14,17 +13,7 @@ Block = Mapping[str, Any]
 
 def make_document(title: str, command: str, blocks: Iterable[Block], verdicts: Mapping[str, int] | None = None) -> str:
     """Return a page of blocks, with the number of claims of each outcome if there are claims."""
-    return make_page(
-        {
-            "version": VERSION,
-            "kind": "document",
-            "title": title,
-            "command": command,
-            "release": f"archline {__version__}",
-            "verdicts": verdicts,
-            "blocks": list(blocks),
-        }
-    )
+    return make_page({**make_head("document", title, command), "verdicts": verdicts, "blocks": list(blocks)})
 
 
 def make_heading(text: str) -> Block:
@@ -37,6 +26,6 @@ def make_sentence(text: str, tone: str | None = None) -> Block:
     return {"type": "text", "text": text, "tone": tone}
 
 
-def make_table(head: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> Block:
+def make_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Block:
     """Return a table."""
-    return {"type": "table", "title": title, "head": list(head), "rows": list(map(list, rows)), "right": []}
+    return {"type": "table", "title": None, "head": list(head), "rows": list(map(list, rows)), "right": []}

@@ -10,11 +10,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from archline.version import __version__
+
 VERSION = 1
 """The version of the data."""
 TEMPLATE = Path(__file__).parent / "page.html"
 _SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 _ESCAPED = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+
+
+def make_head(kind: str, title: str, command: str) -> dict[str, Any]:
+    """Return the data that pages of all kinds have; `command` makes the page."""
+    return {
+        "version": VERSION,
+        "kind": kind,
+        "title": title,
+        "command": command,
+        "release": f"archline {__version__}",
+    }
 
 
 def make_page(data: Mapping[str, Any]) -> str:

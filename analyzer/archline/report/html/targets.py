@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 from archline.algebra.evaluate.exact import evaluate
@@ -15,14 +13,14 @@ from archline.analysis.cost import Cost, enclose_count, evaluate_formulas
 from archline.analysis.metrics.lines import EXECUTIONS
 from archline.costs.derived import DerivedCosts
 from archline.costs.sizes import Point
-from archline.expr.data import Formula, to_data
-from archline.expr.intervals import EvaluationError, Number
-from archline.language import syntax as s
+from archline.expr.data import to_data
+from archline.expr.intervals import EvaluationError, Interval, Number
 from archline.language.diagnostics import ArchlineError
 from archline.language.metrics import METRICS
 from archline.report.cost_view import CostRow, CostView
+from archline.report.costs.full import list_kept
 from archline.report.derivation import iterate_optimality_rows
-from archline.report.json import pick
+from archline.report.json import pick, to_json_value
 from archline.report.view import SourcePlace
 
 MAX_SCALE = 5
@@ -53,7 +51,7 @@ class TargetData:
             "place": str(SourcePlace.of(report.node.name_span)),
             "sizes": list(view.parameters),
             "where": [
-                *_convert_facts(report.where),
+                *map(to_data, report.where),
                 *([[">=", "Z", "L"]] if io is not None and io.upper is not None else []),
             ],
             "scale": [{name: convert_number(value) for name, value in point.items()} for point in self.scale],
@@ -87,7 +85,7 @@ class TargetData:
         }
 
     def build_case(self, where: Region, amount: dict[str, Any]) -> dict[str, Any]:
-        return {"where": list(_convert_facts(where.facts)), "text": where.when, "amount": amount}
+        return {"where": list(map(to_data, where.facts)), "text": where.when, "amount": amount}
 
     def build_amount(
         self,
@@ -98,72 +96,58 @@ class TargetData:
         where: Region | None = None,
     ) -> dict[str, Any]:
         text = self.view if where is None else self.view.restrict_to(where)
-        low, high = (None if end is None else _convert(text.tree(end)) for end in (lower, upper))
+        low, high = (None if end is None else to_data(text.tree(end)) for end in (lower, upper))
         exact = lower is not None and lower == upper
         return {"lower": low, "upper": high, "exact": exact, "reason": reason, "grid": None if exact else values}
 
-    def find_sharper_values(self, costs: Sequence[Cost]) -> dict[str, list[float | None]] | None:
+    def find_sharper_values(self, costs: Sequence[Cost]) -> Values | None:
         """Return the bounds of a sum of costs at the points of the scale; None if their forms are as sharp."""
-        sharp = [_sum_intervals(enclose_count, costs, point) for point in self.scale]
-        forms = [_sum_intervals(evaluate_formulas, costs, point) for point in self.scale]
-        if all(_is_close(form, value) for form, value in zip(forms, sharp, strict=True)):
-            return None
-        return {
-            end: [None if pair is None else convert_number(pair[place]) for pair in sharp]
-            for place, end in enumerate(ENDS)
-        }
+        values, are_close = _compare_values(costs, self.scale, evaluate_formulas)
+        return None if are_close else values
 
     # Cache misses
     def build_io(self, row: CostRow) -> dict[str, Any]:
-        view = self.view
-        tree = partial(_convert_value, view)
         assert row.lower is not None
+
+        def convert_value(value: Poly) -> Any:
+            return to_data(self.view.tree(value))
+
         lowers = [("the least of all runs", row.lower), *((bound.by, bound.value) for bound in row.by_loop)]
         regimes = [
             {
-                "where": list(_convert_facts(bound.where.facts)),
+                "where": list(map(to_data, bound.where.facts)),
                 "text": bound.where.when,
-                "value": tree(bound.value),
-                "kept": [
-                    {
-                        **pick(residency, "array", "loop"),
-                        "lines": list(residency.places),
-                        "held": tree(residency.held),
-                        "fetched": tree(residency.fetched),
-                    }
-                    for residency in bound.residencies
-                ],
+                "value": convert_value(bound.value),
+                "kept": to_json_value(list_kept(bound), convert_value),
             }
             for bound in row.by_cache
         ]
+        optimality = () if row.attained is None else iterate_optimality_rows(row.attained)
         if not regimes and row.upper is not None:
-            regimes = [{"where": [], "text": "", "value": tree(row.upper), "kept": []}]
+            regimes = [{"where": [], "text": "", "value": convert_value(row.upper), "kept": []}]
         return {
             "metric": row.metric,
             "unit": "lines" if row.metric == "io" else "bytes",
             **pick(row, "status", "growth"),
-            "optimality": [f"{name}: {text}" if name else text for name, text in _list_optimality(row)],
-            "lowers": [{"by": by, "value": tree(value)} for by, value in lowers],
+            "optimality": [f"{name}: {text}" if name else text for name, text in optimality],
+            "lowers": [{"by": by, "value": convert_value(value)} for by, value in lowers],
             "regimes": regimes,
             "grid": self.find_sharper_io(row),
         }
 
     def find_sharper_io(self, row: CostRow) -> dict[str, Any] | None:
         """Return bounds on io at sizes, by sizes, L and Z; None if the forms are as sharp."""
-        lower: list[list[list[float | None]]] = []
-        upper: list[list[list[float | None]]] = []
-        close = True
-        for point in self.scale:
-            lower.append([])
-            upper.append([])
-            for line in LINES:
-                at = [{**point, "Z": words, "L": line} for words in CACHES]
-                sharp = [_sum_intervals(enclose_count, [row], place) for place in at]
-                forms = [_sum_intervals(_enclose_by_forms, [row], place) for place in at]
-                close = close and all(_is_close(form, value) for form, value in zip(forms, sharp, strict=True))
-                for end, values in ((0, lower), (1, upper)):
-                    values[-1].append([None if pair is None else convert_number(pair[end]) for pair in sharp])
-        return None if close else {"Z": list(CACHES), "L": list(LINES), "lower": lower, "upper": upper}
+        grid = [
+            [
+                _compare_values([row], [{**point, "Z": words, "L": line} for words in CACHES], _enclose_by_forms)
+                for line in LINES
+            ]
+            for point in self.scale
+        ]
+        if all(are_close for by_line in grid for _, are_close in by_line):
+            return None
+        values = {end: [[values[end] for values, _ in by_line] for by_line in grid] for end in ENDS}
+        return {"Z": list(CACHES), "L": list(LINES), **values}
 
     # Lines
     def explain_missing_lines(self) -> str | None:
@@ -200,36 +184,30 @@ class TargetData:
             yield {"name": bound.by, "bound": f"io >= {bound.text}", "source": bound.source}
 
 
-def _convert_facts(facts: Iterable[s.Fact]) -> Iterator[Formula]:
-    for fact in facts:
-        with suppress(TypeError):
-            yield to_data(fact)
+Values = dict[str, list[float | None]]
+"""The lower and the upper bounds at several points; None where there is none."""
+Enclosure = Callable[[Cost, Point], Interval]
+"""A function that bounds a cost at a point."""
 
 
-def _convert(expr: s.Expr) -> Formula | None:
-    try:
-        return to_data(expr)
-    except TypeError:
-        return None
+def _compare_values(costs: Sequence[Cost], points: Sequence[Point], enclose_by_forms: Enclosure) -> tuple[Values, bool]:
+    """Return the sharpest bounds of a sum of costs at points, and whether those of the forms are close to them."""
+    sharp = [_sum_intervals(enclose_count, costs, point) for point in points]
+    forms = [_sum_intervals(enclose_by_forms, costs, point) for point in points]
+    values = {
+        end: [None if pair is None else convert_number(pair[place]) for pair in sharp] for place, end in enumerate(ENDS)
+    }
+    return values, all(map(_is_close, forms, sharp))
 
 
-def _convert_value(view: CostView, value: Poly) -> Formula | None:
-    return _convert(view.tree(value))
-
-
-def _list_optimality(row: CostRow) -> list[tuple[str, str]]:
-    attained = row.attained
-    return [] if attained is None else list(iterate_optimality_rows(attained))
-
-
-def _enclose_by_forms(cost: Cost, point: Point) -> Any:
+def _enclose_by_forms(cost: Cost, point: Point) -> Interval:
     """Evaluate the forms that a page shows of io: the greatest lower bound, and the least upper one that holds."""
     interval = evaluate_formulas(cost, point)
     lower = max([interval.lower, *(evaluate(bound.value, point) for bound in cost.by_loop)])
-    return type(interval)(min(lower, interval.upper), interval.upper)
+    return Interval(min(lower, interval.upper), interval.upper)
 
 
-def _sum_intervals(enclose: Any, costs: Sequence[Cost], point: Point) -> tuple[Number, Number] | None:
+def _sum_intervals(enclose: Enclosure, costs: Sequence[Cost], point: Point) -> tuple[Number, Number] | None:
     """Sum the bounds of costs at a point; None if one has no value there."""
     try:
         intervals = [enclose(cost, point) for cost in costs]

@@ -99,6 +99,11 @@ class CheckFinding:
         return self.code, self.path, self.algorithm, self.claim
 
 
+def select_other_findings(findings: Iterable[CheckFinding]) -> list[CheckFinding]:
+    """Return the findings that are not about a claim."""
+    return [finding for finding in findings if (finding.code, finding.severity) in NON_CLAIM_FINDINGS]
+
+
 def make_finding(
     code: str, message: str, place: SourcePlace, algorithm: str = "", claim: str = "", key: str = ""
 ) -> CheckFinding:
@@ -208,6 +213,11 @@ class CheckReport:
     def failing(self) -> list[CheckFinding]:
         """Findings for which the check fails."""
         return [item for item in self.findings if item.severity == ERROR or (self.strict and item.severity == WARNING)]
+
+    def mark_claim(self, contract: Contract) -> str:
+        """Return the code of the finding at a claim in brackets, and whether it is ignored; empty if there is none."""
+        code, ignored = self.find_code(contract)
+        return f"[{code}{', ignored' if ignored else ''}]" if code else ""
 
     def find_code(self, contract: Contract) -> tuple[str, bool]:
         """Return the code of the finding at a claim, empty if there is none, and whether it is ignored."""

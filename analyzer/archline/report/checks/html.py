@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from archline.report.findings import NON_CLAIM_FINDINGS, CheckReport, list_reasons
+from archline.report.findings import CheckReport, list_reasons, select_other_findings
 from archline.report.html.document import Block, make_document, make_heading, make_sentence, make_table
 
 HEAD = ("outcome", "claim", "reason", "place")
@@ -28,10 +28,8 @@ def _iterate_blocks(report: CheckReport) -> Iterator[Block]:
             yield make_heading(group.name)
             rows = []
             for contract in group.contracts:
-                code, ignored = report.find_code(contract)
-                mark = f" [{code}{', ignored' if ignored else ''}]" if code else ""
-                reason = "; ".join(list_reasons(contract))
-                rows.append((contract.outcome, contract.text + mark, reason, str(contract.place)))
+                claim = f"{contract.text} {report.mark_claim(contract)}".rstrip()
+                rows.append((contract.outcome, claim, "; ".join(list_reasons(contract)), str(contract.place)))
             yield make_table(HEAD, rows) if rows else make_sentence("ensures nothing")
             if group.assumptions:
                 yield make_sentence(f"assuming {', '.join(group.assumptions)}")
@@ -39,8 +37,7 @@ def _iterate_blocks(report: CheckReport) -> Iterator[Block]:
                 yield make_sentence(f"messages: {group.messages}")
             if group.stop is not None:
                 yield make_sentence(f"{group.stop.place}: {group.stop.text}", "warn")
-    entries = [finding for finding in report.findings if (finding.code, finding.severity) in NON_CLAIM_FINDINGS]
-    if entries:
+    if entries := select_other_findings(report.findings):
         yield make_heading("Findings")
         rows = [(str(finding.place), finding.severity, finding.message, finding.code) for finding in entries]
         yield make_table(("place", "level", "finding", "code"), rows)

@@ -6,7 +6,7 @@ import re
 from xml.etree import ElementTree
 
 from archline.language.diagnostics import ERROR
-from archline.report.findings import NON_CLAIM_FINDINGS, RULES, CheckFinding, CheckReport, list_reasons
+from archline.report.findings import RULES, CheckFinding, CheckReport, list_reasons, select_other_findings
 from archline.report.view import CheckView, Contract
 
 ILLEGAL_CHARACTERS = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -22,11 +22,7 @@ def render(report: CheckReport, width: int) -> str:
     """
     root = _make_element("testsuites", name="archline check")
     root.extend(_make_suite(report, view) for view in report.targets)
-    entries = [
-        _make_case(finding, "failure")
-        for finding in report.failing
-        if (finding.code, finding.severity) in NON_CLAIM_FINDINGS
-    ]
+    entries = [_make_case(finding, "failure") for finding in select_other_findings(report.failing)]
     refused = [
         _make_case(finding, "error")
         for finding in report.findings

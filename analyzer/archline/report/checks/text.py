@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from archline.report.findings import NON_CLAIM_FINDINGS, CheckReport, list_reasons, summarise_claims
+from archline.report.findings import (
+    NON_CLAIM_FINDINGS,
+    CheckReport,
+    list_reasons,
+    select_other_findings,
+    summarise_claims,
+)
 from archline.report.growth import describe_certificate
 from archline.report.layout import MIN_WIDTH, indent_lines, render_block, wrap
 from archline.report.view import CheckView, Contract
@@ -36,7 +42,7 @@ def render(report: CheckReport, width: int) -> str:
     if many and not report.quiet:
         held = [line for view in report.targets for line in _summarise_held_claims(view)]
         lines += [*held, ""] if len(held) <= MAX_LISTED_CLAIMS else []
-    entries = [finding for finding in report.findings if (finding.code, finding.severity) in NON_CLAIM_FINDINGS]
+    entries = select_other_findings(report.findings)
     for finding in entries:
         head, *hints = finding.message.split("\n")
         lines += wrap(f"{finding.place}: {finding.severity}: {head} [{finding.code}]", width, "    ")
@@ -67,8 +73,7 @@ def _iterate_group_lines(report: CheckReport, contracts: Sequence[Contract], wid
     outcomes = max((len(contract.outcome) for contract in contracts), default=0)
     for contract in contracts:
         head = f"{f'{contract.place}:'.ljust(room)} {contract.outcome.ljust(outcomes)}  "
-        code, ignored = report.find_code(contract)
-        mark = f"  [{code}{', ignored' if ignored else ''}]" if code else ""
+        mark = f"  {report.mark_claim(contract)}".rstrip()
         # With a long path the line is longer than the terminal, so that the claim is not broken into short pieces.
         first, *rest = wrap(contract.text + mark, max(MIN_WIDTH, width - len(head)))
         more = [line for reason in list_reasons(contract) for line in wrap(reason, width - 4)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
@@ -54,7 +54,8 @@ class StatementModel(CostModel):
         super().__init__(_SPLIT)
 
     @contextmanager
-    def attribute_to(self, statement: s.Stmt, before: Sequence[s.Stmt]) -> Iterator[None]:
+    def attribute_to(self, block: tuple[s.Stmt, ...], index: int) -> Iterator[None]:
+        statement, before = block[index], block[:index]
         if isinstance(statement, s.If) and isinstance(statement.branches[0].condition, s.Reached):
             # It holds the statements behind an exit, and stands for none.
             yield

@@ -105,11 +105,8 @@ class CostModel:
     effort_factor = 1
     """The effort of a derivation, as a multiple of that for the metrics that are always derived."""
 
-    def attribute_to(self, statement: s.Stmt, before: Sequence[s.Stmt]) -> AbstractContextManager[None]:
-        """Return a context in which all that is counted is a cost of the statement, where the model splits costs.
-
-        `before` are the earlier statements of its block.
-        """
+    def attribute_to(self, block: tuple[s.Stmt, ...], index: int) -> AbstractContextManager[None]:
+        """Return a context in which all costs are those of one statement of a block, where the model splits costs."""
         return _NO_CONTEXT
 
     def attribute_call(self, tally: Tally) -> Tally:

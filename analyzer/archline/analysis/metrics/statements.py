@@ -269,7 +269,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         steps: list[DerivationStep] = []
         holds_array = False
         for number, statement in enumerate(body, 1):
-            with self.model.attribute_to(statement, body[: number - 1]):
+            with self.model.attribute_to(body, number - 1):
                 tally, rule, children = self.statement(statement, scope)
                 tally = self.model.count_statement(statement, scope).then(tally, scope.facts)
             if scope.settled:

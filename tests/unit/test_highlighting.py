@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from archline.language.words import GROWTHS, RESERVED, TYPES
+from archline.language.highlighting import GROWTHS, TYPES
+from archline.language.words import RESERVED
 from archline.resources import find_resource
 from cli_support import ROOT
 from effort import long

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from enum import Enum
 
-from archline.language.words import CONTEXTUAL_WORDS, GROWTHS, INTRINSICS, RESERVED, TYPES
+from archline.language.words import CONTEXTUAL_WORDS, INTRINSICS, RESERVED, read_grammar
 
 
 class Kind(Enum):
@@ -28,6 +29,22 @@ def _match_words(words: Iterable[str]) -> str:
     return rf"\b(?:{'|'.join(sorted(words))})\b"
 
 
+def _list_choices(text: str, terminals: str) -> tuple[str, ...]:
+    """Return the words that terminals of the grammar, given by a pattern of their names, choose from."""
+    return tuple("|".join(re.findall(rf"^(?:{terminals})[.0-9]*: /\((.*?)\)", text, re.MULTILINE)).split("|"))
+
+
+def _collect_type_words(text: str) -> tuple[str, ...]:
+    """Return the words that types of the grammar begin with, and those of modes and layouts."""
+    (types,) = re.findall(r"^\?type: (.*?)\n\n", text, re.MULTILINE | re.DOTALL)
+    begins = re.findall(r'(?:^|\| )"([a-z]+)"', types)
+    return tuple(dict.fromkeys((*begins, *_list_choices(text, "SCALAR|MODE|LAYOUT"))))
+
+
+_GRAMMAR = read_grammar()
+TYPES = _collect_type_words(_GRAMMAR)
+"""The words of types, modes and layouts."""
+GROWTHS = _list_choices(_GRAMMAR, "GROWTH")
 _CONSTANTS = {*GROWTHS, "pi"}
 _KEYWORDS = RESERVED - {*INTRINSICS, *TYPES, *_CONSTANTS}
 PATTERNS: tuple[tuple[Kind, str], ...] = (

@@ -34,7 +34,7 @@ CONTEXTUAL_WORDS = frozenset(
 """Words of the language that can be names too: they are its words only at places where no name can stand."""
 
 
-def _read_grammar() -> str:
+def read_grammar() -> str:
     """Return the grammar without comments."""
     text = (find_resource("grammar") / "archline.lark").read_text(encoding="utf-8")
     return re.sub(r"^//.*", "", text, flags=re.MULTILINE)
@@ -46,20 +46,4 @@ def _collect_reserved(text: str) -> frozenset[str]:
     return frozenset([*choices, *re.findall(r'"([a-z_]+)"', text), *INTRINSICS, "pi"]) - CONTEXTUAL_WORDS
 
 
-def _list_choices(text: str, terminals: str) -> tuple[str, ...]:
-    """Return the words that terminals of the grammar, given by a pattern of their names, choose from."""
-    return tuple("|".join(re.findall(rf"^(?:{terminals})[.0-9]*: /\((.*?)\)", text, re.MULTILINE)).split("|"))
-
-
-def _collect_type_words(text: str) -> tuple[str, ...]:
-    """Return the words that types of the grammar begin with, and those of modes and layouts."""
-    (types,) = re.findall(r"^\?type: (.*?)\n\n", text, re.MULTILINE | re.DOTALL)
-    begins = re.findall(r'(?:^|\| )"([a-z]+)"', types)
-    return tuple(dict.fromkeys((*begins, *_list_choices(text, "SCALAR|MODE|LAYOUT"))))
-
-
-_GRAMMAR = _read_grammar()
-RESERVED = _collect_reserved(_GRAMMAR)
-TYPES = _collect_type_words(_GRAMMAR)
-"""The words of types, modes and layouts."""
-GROWTHS = _list_choices(_GRAMMAR, "GROWTH")
+RESERVED = _collect_reserved(read_grammar())

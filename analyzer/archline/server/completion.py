@@ -10,11 +10,12 @@ from pathlib import Path
 from lsprotocol import types as t
 
 from archline.api.texts import list_library_entries
+from archline.language.highlighting import TYPES
 from archline.language.lark_parser import ITEM_WORDS, STATEMENT_WORDS
 from archline.language.loader import list_stdlib_modules
 from archline.language.metrics import CLAIMABLE
 from archline.language.parser import CLAUSE_WORDS
-from archline.language.words import INTRINSICS, TYPES
+from archline.language.words import INTRINSICS
 from archline.report.library import LibraryEntry
 from archline.server.documents import Analysis
 from archline.server.names import format_signature, list_callees, list_declarations

@@ -1,4 +1,4 @@
-"""The language server turns requests of editors about open documents into answers, by one handler for each method."""
+"""The language server returns an answer to each request of an editor."""
 
 from __future__ import annotations
 

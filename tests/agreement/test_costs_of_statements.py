@@ -149,6 +149,22 @@ algorithm breaks(x: inout real[n]):
         x[i] *= 2.0
     x[0] = 0.0
 """,
+    "leaves_rows": """
+algorithm leaves_rows(x: inout real[n]):
+    for i in 0..n:
+        for j in 0..n:
+            if x[j] > 0.7:
+                break
+            x[j] += 0.125
+        x[i] *= 0.5
+        for j in 0..n:
+            if x[j] > 0.6:
+                return
+        if x[i] > 0.25:
+            if x[i] > 0.4:
+                break
+        x[i] += 0.25
+""",
 }
 
 
@@ -179,6 +195,13 @@ algorithm calls(x: inout real[n]) -> int:
 @pytest.mark.parametrize("n", [1, 3, 6])
 def test_a_line_of_a_call_has_the_iterations_that_data_decides_in_it(n: int) -> None:
     check_lines(CALLS, "calls", {"x": [5.0] * n})
+
+
+@pytest.mark.parametrize("name", EXITS)
+def test_a_loop_that_holds_exits_is_executed_once(name: str) -> None:
+    """The code behind an exit of its body is no other execution of the loop."""
+    lines = enclose_lines(al.loads(EXITS[name])[name].cost().statements, {"n": 8})
+    assert lines[3]["executions"] == (1, 1)
 
 
 def test_costs_of_lines_of_a_recursion_are_solved() -> None:

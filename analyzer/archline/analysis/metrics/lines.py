@@ -55,19 +55,7 @@ class StatementModel(CostModel):
 
     @contextmanager
     def attribute_to(self, block: tuple[s.Stmt, ...], index: int) -> Iterator[None]:
-        statement, before = block[index], block[:index]
-        if isinstance(statement, s.If) and isinstance(statement.branches[0].condition, s.Reached):
-            # It holds the statements behind an exit, and stands for none.
-            yield
-            return
-        outer, place = _current.get(), Place(statement.span.line, statement.span.column)
-        # One written statement may stand for several, a block may stand on the line of its loop, and several `return`
-        # become one, which returns a register.
-        last = next((earlier.span.line for earlier in reversed(before) if not _is_declaration(earlier)), None)
-        gathers = isinstance(statement, s.Return) and any(earlier.span == statement.span for earlier in before)
-        lines = {last, None if outer.place is None else outer.place.line}
-        begins = place.line not in lines and not gathers and not _is_declaration(statement)
-        token = _current.set(_Statement(place, begins))
+        token = _current.set(_describe_statement(block[index], block[:index], _current.get()))
         try:
             yield
         finally:
@@ -98,6 +86,20 @@ class StatementModel(CostModel):
         own = {name: amount for name, amount in tally.sums.items() if not name.startswith(EXECUTIONS.name)}
         rounds = {name: self.attribute_call(once) for name, once in tally.rounds.items()}
         return self.attribute_all(replace(tally, sums=own, rounds=rounds))
+
+
+def _describe_statement(statement: s.Stmt, before: tuple[s.Stmt, ...], outer: _Statement) -> _Statement:
+    """Return what a statement is counted as, given the statements before it and the one around its block."""
+    if isinstance(statement, s.If) and isinstance(statement.branches[0].condition, s.Reached):
+        # It holds the statements behind an exit, and stands for none.
+        return _Statement(outer.place)
+    place = Place(statement.span.line, statement.span.column)
+    # One written statement may stand for several, a block may stand on the line of its loop, and several `return`
+    # become one, which returns a register.
+    last = next((earlier.span.line for earlier in reversed(before) if not _is_declaration(earlier)), None)
+    gathers = isinstance(statement, s.Return) and any(earlier.span == statement.span for earlier in before)
+    lines = {last, None if outer.place is None else outer.place.line}
+    return _Statement(place, place.line not in lines and not gathers and not _is_declaration(statement))
 
 
 def _is_declaration(statement: s.Stmt) -> bool:

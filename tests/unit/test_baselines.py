@@ -144,6 +144,27 @@ def test_other_targets_are_not_judged(tmp_path: Path) -> None:
         assert compare_with_baseline("costs.baseline", ["scale.algo"], cached=False) == ((), ())
 
 
+RECORDS = """
+algorithm count(x: int[n], counts: inout map[2*n]) -> int:
+    met = 0
+    for i in 0..n:
+        if not counts.contains(x[i]):
+            met += 1
+        counts.put(x[i], i)
+    return met
+"""
+
+
+def test_algorithms_of_records_have_entries(tmp_path: Path) -> None:
+    library = al.algorithm("structures.map::map.put").module.program.source.text + RECORDS
+    text = written(tmp_path, **{"map.algo": library})
+    assert "map.algo::map.put(cap)  work >= 5*map_place.probes + 7" in text
+    (tmp_path / "costs.baseline").write_text(text, encoding="utf-8")
+    assert changed(tmp_path) == []
+    (tmp_path / "map.algo").write_text(library.replace("M.value[h] = x", "M.value[h] = x + 1"), encoding="utf-8")
+    assert {(path, name) for _, path, _, name in changed(tmp_path)} == {("map.algo", "map.put"), ("map.algo", "count")}
+
+
 def test_accepted_findings_come_back(tmp_path: Path) -> None:
     (tmp_path / "costs.baseline").write_text("accept AL602 scale.algo::scale  ensures work == n\n", encoding="utf-8")
     with contextlib.chdir(tmp_path):

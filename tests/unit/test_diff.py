@@ -12,14 +12,16 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any
 
+import numpy as np
 import pytest
 
 import archline as al
 from archline.api.modules import loads
-from archline.language.canonical import make_canonical
+from archline.language.canonical import make_canonical, write_program
 from archline.records import replace
 from archline.report.changes import as_markdown
 from cli_support import Result, cli
+from draft_programs import arguments_of, draft_from_seed
 from effort import long, some
 
 GEMV = """algorithm gemv(A: real[n, m], x: real[m], y: inout real[n]):
@@ -548,9 +550,65 @@ def test_without_a_repository_or_git(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 # Canonical forms
-def form(text: str) -> str:
+def form(text: str, name: str | None = None) -> str:
     module = loads(text)
-    return make_canonical(module.module, module[next(iter(module))].node).text
+    return make_canonical(module.module, module[name or next(iter(module))].node).text
+
+
+def check_written_programs(text: str, name: str, arguments: dict[str, Any]) -> None:
+    """Check that both programs that are written for an algorithm count and compute what it does."""
+    module = loads(text)
+    algorithm = module[name]
+    ran = algorithm.run(arguments)
+    for program in (form(text, name), write_program(module.module, algorithm.node).text):
+        again = loads(program)
+        other = again[next(iter(again))]
+        by_position = dict(zip(other.parameters, map(arguments.get, algorithm.parameters), strict=True))
+        copy = other.run({name: value for name, value in by_position.items() if value is not None})
+        for metric in ("flops", "work", "span", "io"):
+            assert getattr(copy.counts, metric) == getattr(ran.counts, metric), f"{metric}\n{text}\n{program}"
+        for one, two in zip(ran.outputs.values(), copy.outputs.values(), strict=True):
+            np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("seed", some(range(40), 10))
+def test_what_is_compared_counts_what_the_algorithm_counts(seed: int) -> None:
+    text = draft_from_seed(seed)
+    for n in (1, 4, 7):
+        check_written_programs(text, "f", arguments_of(text, seed, n))
+
+
+OUTPUTS = """
+algorithm halve(x: inout real[n], out: out int, steps: inout int, scale: real) -> real:
+    scale *= 0.5
+    out = n//2
+    steps += 1
+    if steps > 2: return 0.0
+    return scale
+
+algorithm uses(x: inout real[n], step: inout int) -> real:
+    Q = queue(n)
+    local half: int
+    total = 0.0
+    for i in 0..n step 2:
+        total = halve(x, half, step, 1.5)
+        Q.push(half)
+    while not Q.empty():
+        v = Q.pop()
+        for j in 0..v:
+            x[j] += total
+    return total
+"""
+
+
+def test_programs_with_outputs_records_and_words_as_names_are_compared(tmp_path: Path) -> None:
+    for n in (1, 2, 5, 8):
+        check_written_programs(OUTPUTS, "uses", {"x": np.ones(n), "step": 0})
+    changed = OUTPUTS.replace("x[j] += total", "x[j] += 2.0*total")
+    rows = changes(tmp_path, OUTPUTS, changed)
+    assert {row["algorithm"] for row in rows} == {"kernel.algo::uses"}
+    assert [row["new"] != row["old"] for row in rows if row["metric"] == "flops"] == [True]
+    assert document(tmp_path, OUTPUTS, OUTPUTS.replace("half", "middle"))["changes"] == []
 
 
 @pytest.mark.parametrize(

@@ -42,9 +42,11 @@ def build_baseline(
     groups: dict[str, set[str]] = {}
     for (key, form), texts in zip(forms.items(), costs, strict=True):
         header = f"{key}({', '.join(form.sizes.values())})"
-        program = json.dumps(write_program(named[key].module, named[key].node), ensure_ascii=False)
-        costs_in_names = (rename_text(text, form.names) for text in texts)
-        groups[key] = {f"{header}  {entry}\n" for entry in (program, *costs_in_names)}
+        program = write_program(named[key].module, named[key].node)
+        names = {number: program.rename_iterations(name) for number, name in form.names.items()}
+        costs_in_names = (rename_text(text, names) for text in texts)
+        entries = (json.dumps(program.text, ensure_ascii=False), *costs_in_names)
+        groups[key] = {f"{header}  {entry}\n" for entry in entries}
     for problem in report.findings:
         if problem.code in (*OUTCOME_CODES.values(), NEVER_SET.code, NEVER_READ.code, NEVER_ENDS.code):
             key = make_relative_to_file(file, problem.place.path) + (

@@ -310,12 +310,14 @@ class ChangeSearch:
         folder, result = os.path.join(os.path.dirname(file), ""), dict[str, Earlier]()
         programs: dict[str, tuple[Algorithm, Entry]] = {}
         for key, entry in read_entries(file)[0].items():
-            path, _, name = key.partition("::")
+            path = key.partition("::")[0]
             if key in after or path in checked or not os.path.exists(folder + path):
                 result[key] = entry
                 with suppress(ArchlineError, ValueError):
                     (text,) = map(json.loads, entry.programs)
-                    program = loads("\n" * (entry.line - 1) + text, file)[name]
+                    module = loads("\n" * (entry.line - 1) + text, file)
+                    # Its name is another one where it was `queue.push`, which no program can define.
+                    program = module[next(iter(module))]
                     programs[key] = program, entry
                     result[key] = replace(entry, program=(program.module, program.node))
         forms = [make_canonical(program.module, program.node) for program, _ in programs.values()]

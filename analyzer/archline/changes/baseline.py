@@ -47,8 +47,8 @@ HEADER = (
     f"format {BASELINE_FORMAT}.\n"
 )
 _LATER = re.compile(r"# .*; format (?P<number>\d+)\.")
-_ENTRY = re.compile(r"(?P<key>\S.*?::\w+)\((?P<sizes>[\w, ]*)\)  (?P<cost>\w+ .*|(?P<program>\".*\"))")
-_ACCEPTED = re.compile(r"accept (?P<code>AL\d+) (?P<path>\S.*?)(::(?P<name>\w+))?  (?P<claim>\S.*)")
+_ENTRY = re.compile(r"(?P<key>\S.*?::[\w.]+)\((?P<sizes>[\w., ]*)\)  (?P<cost>\w+ .*|(?P<program>\".*\"))")
+_ACCEPTED = re.compile(r"accept (?P<code>AL\d+) (?P<path>\S.*?)(::(?P<name>[\w.]+))?  (?P<claim>\S.*)")
 
 
 @record(eq=False)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import ChainMap, Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import count
 
 from archline.expr.text import format_expression
-from archline.expr.tree import Node, rewrite_tree
+from archline.expr.tree import Node, rewrite_fields, rewrite_tree
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable, iterate_callees
 from archline.language.format_statements import format_type, iterate_logical_lines
@@ -28,14 +28,20 @@ from archline.language.iterations import (
 )
 from archline.language.metrics import METRICS
 from archline.language.model import Module
+from archline.language.words import CONTEXTUAL_WORDS
 from archline.records import field, record
 
 MAX_CACHED_FORMS = 4096
 ALGORITHM_PREFIX, SIZE_PREFIX, INDEX_PREFIX, OTHER_PREFIX, ITERATIONS_PREFIX = "f", "n", "i", "x", "t"
 """The first letters of canonical names."""
-_NAME = re.compile(r"\b[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)?\b\(?")
-_LOCAL = re.compile(r"let (\w+)|local (\w+)")
+# Elaboration makes names that cannot be written: `Q.count`, a field, and `s'`, a parameter that is assigned.
+_WORD = r"[A-Za-z_]\w*'*"
+_NAME = re.compile(rf"\b{_WORD}(?:\.{_WORD})*\(?")
+_LOCAL = re.compile(rf"let (\w+)|local ({_WORD}(?:\.{_WORD})*)")
 _INNER = re.compile(r"(?:parallel )?for (\w+) in |split .* as (\w+):$")
+_WORDS = "|".join(sorted(CONTEXTUAL_WORDS))
+# Types begin with these words, and others stand before a name or number; a name rarely does.
+_WORD_IN_USE = re.compile(rf"\b({_WORDS})\b(?= +[\w(])|(?:: |out |-> )({_WORDS})\b")
 Names = tuple[str, ...]
 Program = tuple[Module, s.Algorithm]
 NewName = Callable[[str], str]
@@ -173,14 +179,14 @@ def write_canonical_loop(module: Module, counted: IterationCount, sizes: Mapping
     counts = {item.iterations for item in inside if item.iterations is not None}
     names, number = {**sizes, **calls}, count()
     written = replace(algorithm, body=(loop,), where=(), grid=())
-    texts = ["\n".join(list(_iterate_renamed_lines(written, {}))[1:])]
+    texts = ["\n".join(list(_iterate_renamed_lines(_restore_written(module, written), {}))[1:])]
     for text in texts:
         for name in _NAME.findall(text):
             if name in names or not (name in declarations or name in counts):
                 continue
             names[name] = f"{ITERATIONS_PREFIX if name in counts else OTHER_PREFIX}{next(number)}"
             texts += [f"{name}: {declarations[name]}"] if declarations.get(name) else []
-    owner = "" if "." not in counted.name else f"{algorithm.name}\n"
+    owner = "" if "." not in counted.name else f"{_replace_other_characters(algorithm.name)}\n"
     canonical = (make_canonical(module, callee).text for callee in callees)
     return owner + "\n".join((*(rename_text(text, names) for text in texts), *canonical))
 
@@ -219,7 +225,7 @@ def make_canonical(
         names = {name: fixed_sizes.get(name) or new(SIZE_PREFIX) for name in signature.size_names}
         names |= {name: new(INDEX_PREFIX) for name in signature.indices}
         sizes = {canonical_name: name for name, canonical_name in names.items()} if reached is algorithm else sizes
-        remaining = [part.name for part in reached.parameters] + [axis.name for axis in reached.grid]
+        remaining = [part.name for part in reached.header] + [axis.name for axis in reached.grid]
         names |= {name: new(OTHER_PREFIX) for name in remaining if name not in names}
         for loop in iterate_unbounded_loops(reached):
             assert loop.iterations is not None
@@ -227,19 +233,67 @@ def make_canonical(
             number = names[loop.iterations] = counted_names[relative]
             owner = "" if relative == loop.iterations else calls[f"{reached.name}("].removesuffix("(") + "."
             iterations[owner + number] = relative
-        lines += _iterate_renamed_lines(reached, {**names, **calls}, new)
+        lines += _iterate_renamed_lines(_restore_written(module, reached), {**names, **calls}, new)
     lines += (line for extern in externs for line in _iterate_renamed_lines(extern, {}, new))
     return Canonical("".join(f"{line}\n" for line in lines), sizes, iterations)
 
 
-def write_program(module: Module, algorithm: s.Algorithm) -> str:
-    """Write an algorithm and its callees, in their own names, as a program with the same canonical form."""
-    return "".join(
-        f"{line}\n"
-        for items in _find_reached_definitions(module, algorithm)
-        for item in items
-        for line in _iterate_renamed_lines(item, {})
-    )
+def _replace_other_characters(name: str) -> str:
+    """Return a name like one that elaboration made, of characters that a program can use."""
+    return re.sub(r"\W", "_", name)
+
+
+@record
+class WrittenProgram:
+    """The text of an algorithm and its callees in their own names, with other names where these cannot be written.
+
+    `replaced` has the new names of algorithms whose names cannot.
+    """
+
+    text: str
+    replaced: Mapping[str, str]
+
+    def rename_iterations(self, name: str) -> str:
+        """Return the name that iterations of a loop have in the text; names without an owner stay."""
+        owner, dot, own_name = name.rpartition(".")
+        return f"{self.replaced.get(owner, owner)}{dot}{own_name}"
+
+
+def write_program(module: Module, algorithm: s.Algorithm) -> WrittenProgram:
+    """Write an algorithm and its callees as a program whose costs are the same.
+
+    Names of iterations that are not from the author are omitted.
+    """
+
+    def change_node(node: Node) -> Node | None:
+        if isinstance(node, s.Loop | s.While) and node.chosen:
+            return rewrite_fields(replace(node, iterations=None), change_node)  # type: ignore[no-any-return]
+        return None
+
+    items = [_restore_written(module, item) for items in _find_reached_definitions(module, algorithm) for item in items]
+    names = _replace_generated_names(items)
+    written = rewrite_tree(tuple(items), change_node)
+    text = "".join(f"{line}\n" for item in written for line in _iterate_renamed_lines(item, names))
+    algorithms = {old.removesuffix("("): new.removesuffix("(") for old, new in names.items() if old.endswith("(")}
+    return WrittenProgram(text, algorithms)
+
+
+def _replace_generated_names(items: Sequence[s.Item]) -> dict[str, str]:
+    """Return a name that can be written for each declared one that cannot, where the key of an algorithm has a `(`."""
+    algorithms = [item for item in items if isinstance(item, s.Algorithm)]
+    declared = [f"{item.name}(" for item in algorithms]
+    declared += [parameter.name for item in algorithms for parameter in item.parameters]
+    declared += [node.name for item in algorithms for node in s.find_nodes(item.body, s.Local)]
+    used = {name for item in items for name in re.findall(r"\w+", "\n".join(_iterate_renamed_lines(item, {})))}
+    names: dict[str, str] = {}
+    for name in dict.fromkeys(declared):
+        stem = name.removesuffix("(")
+        if not stem.isidentifier():
+            start = _replace_other_characters(stem)
+            new = next(new for number in count() if (new := f"{start}{number or ''}") not in used)
+            used.add(new)
+            names[name] = name.replace(stem, new)
+    return names
 
 
 def _find_reached_definitions(
@@ -265,35 +319,62 @@ def _make_name_generator(texts: set[str]) -> NewName:
     return make_name
 
 
-def _write_exits(algorithm: s.Algorithm) -> s.Algorithm:
-    """Return an algorithm with its exits as a program has them: a value behind each `return`, and code behind exits."""
+def _restore_written(module: Module, item: s.Item) -> s.Item:
+    """Return an item as a program has it, with exits and outputs as they are written, without docstring and claims."""
+    if not isinstance(item, s.Algorithm):
+        return item
+    registers = {output.register: output.parameter.name for output in item.outputs}
 
     def change_node(node: Node) -> Node | tuple[Node, ...] | None:
-        match node, algorithm.body[-1]:
+        match node, item.body[-1]:
             case s.If(branches=(s.Branch(condition=s.Reached(), body=body),)), _:
                 return tuple(rewrite_tree(body, change_node))
             case s.Exit(kind="return", span=span), s.Return(value=s.Name() as register):
                 return s.Return(register, span=span)
+            case s.Local(name=name), _ if name in registers:
+                return ()
+            case s.Name(id=name), _ if registers.get(name, name) != name:
+                return replace(node, id=registers[name])
+            case s.Invoke(call=call, outputs=(_, *_) as places), _:
+                whole = _restore_arguments(module, call, places)
+                return rewrite_fields(replace(node, call=whole, outputs=()), change_node)  # type: ignore[no-any-return]
+            case s.Assign(value=s.Call() as call, outputs=(_, *_) as places), _:
+                whole = _restore_arguments(module, call, places)
+                return rewrite_fields(replace(node, value=whole, outputs=()), change_node)  # type: ignore[no-any-return]
             case _:
                 return None
 
-    return replace(algorithm, body=rewrite_tree(algorithm.body, change_node))
+    body = rewrite_tree(item.body, change_node)
+    return replace(item, doc=None, ensures=(), parameters=item.header, outputs=(), body=body)
+
+
+def _restore_arguments(module: Module, call: s.Call, places: tuple[s.Expr, ...]) -> s.Call:
+    """Return a call with the places of the callee's outputs among its arguments."""
+    target, arguments = module.targets[call], list(call.arguments)
+    assert isinstance(target, s.Algorithm)
+    for output, place in zip(target.outputs, places, strict=True):
+        is_read = output.parameter.mode != "out"
+        arguments[output.position : output.position + is_read] = [place]
+    return replace(call, arguments=tuple(arguments))
 
 
 def _iterate_renamed_lines(item: s.Item, names: Mapping[str, str], new: NewName | None = None) -> Iterator[str]:
     """Yield the lines of an item with the names replaced; with `new`, variables get new names within their blocks."""
-    item = replace(_write_exits(item), doc=None, ensures=()) if isinstance(item, s.Algorithm) else item
+    units = list(iterate_logical_lines(item))
+    texts = ["".join(group.opening + ", ".join(group.entries) for group in unit.groups) + unit.text for unit in units]
     # Words that are not names in some places keep their meaning.
-    fixed = set(METRICS)
+    fixed = {
+        *METRICS,
+        *(word for text in texts for match in _WORD_IN_USE.finditer(text) for word in match.groups() if word),
+    }
     for node in s.iterate_nodes(item):
         if isinstance(node, s.Clause) and node.keyword == "using":
             fixed |= s.find_names(node.values)
         elif isinstance(node, s.Axis) and node.within is not None:
             fixed.add(node.within)
     scopes = [{name: new_name for name, new_name in names.items() if name not in fixed}]
-    for unit in iterate_logical_lines(item):
+    for unit, text in zip(units, texts, strict=True):
         del scopes[unit.level + 1 :]
-        text = "".join(group.opening + ", ".join(group.entries) for group in unit.groups) + unit.text
         inner: dict[str, str] = {}
         for pattern, scope in ((_LOCAL, scopes[-1]), (_INNER, inner)):
             match = pattern.match(text)

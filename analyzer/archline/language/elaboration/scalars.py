@@ -215,7 +215,7 @@ class _ScalarPass:
         self._headers = headers
         self._result_of = result_of
         scalars: list[s.Local | s.Parameter] = [*s.find_nodes(algorithm.body, s.Local), *algorithm.parameters]
-        self._registers = {scalar.name for scalar in scalars if isinstance(scalar.type, s.ScalarType)}
+        self._registers = {scalar.name: scalar.type for scalar in scalars if isinstance(scalar.type, s.ScalarType)}
 
     def rewrite_calls(self, body: tuple[s.Stmt, ...]) -> tuple[s.Stmt, ...]:
         """Return a block in which the scalar output arguments of calls are `outputs` of the statements that call."""
@@ -252,6 +252,10 @@ class _ScalarPass:
                 arguments = self._move_calls(call.arguments, before)
                 call, outputs = self._split_arguments(replace(call, arguments=arguments), before)
                 return (*before, replace(node, call=call, outputs=outputs))
+            case s.Assign(op="=", value=s.Call() as call) if self._is_moved(call) and self._is_stored_as_is(node, call):
+                arguments = self._move_calls(call.arguments, before)
+                call, outputs = self._split_arguments(replace(call, arguments=arguments), before)
+                return (*before, replace(node, value=call, outputs=outputs))
             case s.Simple() if self._find_call(node) is not None:
                 moved = rewrite_fields(node, lambda part: self._move_call(part, before))
                 return (*before, moved)
@@ -259,6 +263,12 @@ class _ScalarPass:
                 return node
             case _:
                 return None
+
+    def _is_stored_as_is(self, assign: s.Assign, call: s.Call) -> bool:
+        """Test whether a register is assigned a result of its own type, so that the call needs no other one."""
+        result = self._result_of(call.function)
+        type_ = self._registers.get(assign.target.id) if isinstance(assign.target, s.Name) else None
+        return result is not None and type_ is not None and result.element == type_.element and not assign.atomic
 
     def _move_calls(self, part: Any, before: list[s.Stmt]) -> Any:
         return part if part is None else rewrite_tree(part, lambda inner: self._move_call(inner, before))
@@ -362,7 +372,7 @@ class _ScalarPass:
         """Return an element whose subscripts are evaluated once, before the call, which may change them."""
 
         def fix_part(part: Any) -> Any:
-            data = any(s.find_nodes(part, s.Element)) or bool(self._registers & s.find_names(part))
+            data = any(s.find_nodes(part, s.Element)) or bool(self._registers.keys() & s.find_names(part))
             if isinstance(part, s.Name | s.Slice) or not data:
                 return part
             register = self._make_name("place")

@@ -352,3 +352,16 @@ def test_a_report_does_not_replace_its_program(tmp_path: Path) -> None:
     assert result.code == 2
     assert "AL413" in result.err
     assert program.read_text(encoding="utf-8").startswith("algorithm main")
+
+
+@pytest.mark.parametrize(
+    ("target", "sizes"),
+    [
+        ("distributed.matmul::cannon", {"n": 256, "g": 4}),
+        ("distributed.matmul::summa", {"n": 256, "m": 256, "p": 256, "g": 4, "h": 4, "w": 4}),
+        ("distributed.sort::samplesort", {"n": 256, "v": 4, "P": 16}),
+    ],
+)
+def test_grids_are_shown_with_few_processors_and_blocks_that_divide(target: str, sizes: dict[str, int]) -> None:
+    """Headers have facts such as `g*w divides m`, which sizes that are all alike do not satisfy."""
+    assert report(target).data["point"] == sizes

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
-from itertools import islice
+from itertools import combinations, islice, product
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from archline.execution.results import Cache
 from archline.expr.intervals import Number
 from archline.expr.tree import iterate_defined_sizes
 from archline.expr.values import find_sizes_given_by_facts
+from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.report.comparisons import list_comparison_sentences
 from archline.report.cost_view import CostRow, CostView
@@ -34,8 +35,10 @@ from archline.report.html.targets import MAX_SCALE, TargetData, convert_number
 
 BASES = (256, 64, 16, 1024, 4)
 """Values of sizes that are tried where none are given."""
-PROCESSORS = 16
-"""The number of processors where none is given: a square and a power of two."""
+PROCESSORS, SMALL = 16, 4
+"""The number of processors where none is given, a square and a power of two, and that along each of several axes."""
+MAX_TRIED = 512
+"""The maximum number of points tried to find one that headers allow."""
 LARGEST_SIZE, LARGEST_CACHE, LONGEST_LINE = 2**20, 2**26, 2**7
 """The largest values of the page's sliders."""
 MACHINE_QUANTITIES = ("peak", "bandwidth", "word")
@@ -173,8 +176,13 @@ def _choose_points(reports: Sequence[CostReport], at: Given | None) -> list[Poin
             costs.point_of_run({name: at[name] for name in at if name in costs.names.all}, option="--at")
             for costs in reports
         ]
-    for base in BASES:
-        points = [_propose_point(costs, base) for costs in reports]
+    needed = {name: None for costs in reports for name in costs.names.needed}
+    along_axes = {name for costs in reports for axis in costs.node.grid for name in s.find_names(axis.extent)}
+    others = [name for name in needed if name not in along_axes]
+    # Blocks and panels often have to be smaller than what they divide.
+    reduced = (chosen for count in range(len(others) + 1) for chosen in combinations(others, count))
+    for chosen, base in islice(product(reduced, BASES), MAX_TRIED):
+        points = [_propose_point(costs, base, {*along_axes, *chosen}) for costs in reports]
         if all(point is not None for point in points):
             return [point for point in points if point is not None]
     names = sorted({name for costs in reports for name in costs.names.needed})
@@ -182,11 +190,12 @@ def _choose_points(reports: Sequence[CostReport], at: Given | None) -> list[Poin
     raise error(rules.MISSING_SIZE, "no sizes were found that the header allows", hint=hint)
 
 
-def _propose_point(costs: CostReport, base: int) -> Point | None:
-    """Return a point at which all sizes are alike; None if it is not allowed."""
+def _propose_point(costs: CostReport, base: int, small: Collection[str]) -> Point | None:
+    """Return a point at which sizes are `base`, or as small as the names `small` say; None if it is not allowed."""
     names = costs.names
+    usual = dict.fromkeys(small, SMALL)
     values = {
-        name: PROCESSORS if name == "P" else 0 if names.get_minimum(name) is None else base
+        name: PROCESSORS if name == "P" else 0 if names.get_minimum(name) is None else usual.get(name, base)
         for name in (*names.needed, *(("P",) if "P" in costs.parameters else ()))
         if name not in ("Z", "L", "K")
     }

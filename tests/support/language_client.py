@@ -12,6 +12,8 @@ from threading import Timer
 from typing import Any, Self
 
 ROOT = Path(__file__).resolve().parents[2]
+ABOUT_CLAIMS = "AL6"
+"""The beginning of the codes of findings that are derived, not read off a program."""
 
 
 class LanguageClient:
@@ -105,13 +107,26 @@ class LanguageClient:
         return self.diagnostics_of(uri)
 
     def diagnostics_of(self, uri: str) -> list[Any]:
-        """Wait for the diagnostics of the present version of a document."""
-        while True:
-            for sent in reversed(self.notifications["textDocument/publishDiagnostics"]):
-                if sent["uri"] == uri and sent.get("version") == self.versions[uri]:
-                    found: list[Any] = sent["diagnostics"]
-                    return found
+        """Wait for the diagnostics of the present version of a document, without those about claims."""
+        while (found := self._find_diagnostics(uri)) is None:
             self._receive()
+        return [diagnostic for diagnostic in found if not diagnostic["code"].startswith(ABOUT_CLAIMS)]
+
+    def claims_of(self, uri: str) -> list[Any]:
+        """Wait for diagnostics about claims of the present version of a document."""
+        while True:
+            about = [each for each in self._find_diagnostics(uri) or () if each["code"].startswith(ABOUT_CLAIMS)]
+            if about:
+                return about
+            self._receive()
+
+    def _find_diagnostics(self, uri: str) -> list[Any] | None:
+        """Return the last diagnostics that were sent of the present version of a document."""
+        for sent in reversed(self.notifications["textDocument/publishDiagnostics"]):
+            if sent["uri"] == uri and sent.get("version") == self.versions[uri]:
+                found: list[Any] = sent["diagnostics"]
+                return found
+        return None
 
     def at(self, method: str, uri: str, line: int, character: int, **params: Any) -> Any:
         """Ask about a position of a document, from 0."""

@@ -42,7 +42,7 @@ LENSES = [
     "flops n is Theta(n)",
     "work 2*n + 1 is Theta(n)",
     "span 2*n + 1 is Theta(n)",
-    "claims: 1 hold, 1 fail",
+    "claims: 1 holds, 1 fails",
     "flops 2*n is Theta(n)",
     "work 4*n + 2 is Theta(n)",
     "span 4*n + 2 is Theta(n)",
@@ -93,6 +93,26 @@ def edited(text: str, action: Any) -> str:
 
 def test_lenses_have_the_costs_and_verdicts_of_each_algorithm(client: LanguageClient, uri: str) -> None:
     assert lens_texts(client, uri) == LENSES
+
+
+def test_claims_that_fail_and_outputs_that_no_run_sets_are_found(client: LanguageClient, tmp_path: Path) -> None:
+    place = (tmp_path / "claims.algo").as_uri()
+    assert client.open(place, PROGRAM.replace("*t\n", "*t # a longer line\n")) == []
+    (found,) = client.claims_of(place)
+    assert (found["code"], found["severity"]) == ("AL601", 1)
+    assert found["range"] == {"start": {"line": 5, "character": 4}, "end": {"line": 5, "character": 21}}
+    assert found["message"].startswith("scale: fails: work <= n\n")
+    # The claim moves with its algorithm, and is checked again where it changes.
+    assert client.change(place, "\n" + PROGRAM) == []
+    assert [each["range"]["start"]["line"] for each in client.claims_of(place)] == [6]
+    client.change(place, PROGRAM.replace("work <= n", "work == 2*n + 1") + "\nalgorithm g(y: out real[n]):\n    pass\n")
+    (found,) = client.claims_of(place)
+    assert (found["code"], found["range"]["start"]["line"]) == ("AL606", 16)
+    assert "claims: 2 hold" in lens_texts(client, place)
+    # A comment in the program ignores it, as in a check.
+    ignored = PROGRAM.replace("work <= n\n", "work <= n # archline: ignore AL601\n")
+    client.change(place, ignored + "\nalgorithm h(y: out real[n]):\n    pass\n")
+    assert [each["code"] for each in client.claims_of(place)] == ["AL606"]
 
 
 def test_hovers_have_types_costs_and_what_a_line_costs(client: LanguageClient, uri: str) -> None:

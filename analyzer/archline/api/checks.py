@@ -113,7 +113,14 @@ def _check_task(task: Task) -> CheckView:
 
     Raises ArchlineError if there are only errors.
     """
-    module, name = _load_module(task)
+    return check_module(*_load_module(task), task)
+
+
+def check_module(module: Module, name: str | None, task: Task) -> CheckView:
+    """Check the algorithm `name` of a module as a task says, or the whole module; errors of algorithms are kept.
+
+    Raises ArchlineError if there are only errors.
+    """
     names = list(module) if name is None else [name]
     subjects = [module[name_of_algorithm].assuming(task.where, fitting=True) for name_of_algorithm in names]
     checked, defects, errors = list[CheckedAlgorithm](), list[str](), list[Diagnostic]()

@@ -35,7 +35,7 @@ from archline.report.html.targets import MAX_SCALE, TargetData, convert_number
 
 BASES = (256, 64, 16, 1024, 4)
 """Values of sizes that are tried where none are given."""
-PROCESSORS, SMALL = 16, 4
+PROCESSORS, PROCESSORS_ALONG_AXIS = 16, 4
 """The number of processors where none is given, a square and a power of two, and that along each of several axes."""
 MAX_TRIED = 512
 """The maximum number of points tried to find one that headers allow."""
@@ -178,9 +178,9 @@ def _choose_points(reports: Sequence[CostReport], at: Given | None) -> list[Poin
         ]
     needed = {name: None for costs in reports for name in costs.names.needed}
     along_axes = {name for costs in reports for axis in costs.node.grid for name in s.find_names(axis.extent)}
-    others = [name for name in needed if name not in along_axes]
+    free = [name for name in needed if name not in along_axes]
     # Blocks and panels often have to be smaller than what they divide.
-    reduced = (chosen for count in range(len(others) + 1) for chosen in combinations(others, count))
+    reduced = (chosen for count in range(len(free) + 1) for chosen in combinations(free, count))
     for chosen, base in islice(product(reduced, BASES), MAX_TRIED):
         points = [_propose_point(costs, base, {*along_axes, *chosen}) for costs in reports]
         if all(point is not None for point in points):
@@ -193,7 +193,7 @@ def _choose_points(reports: Sequence[CostReport], at: Given | None) -> list[Poin
 def _propose_point(costs: CostReport, base: int, small: Collection[str]) -> Point | None:
     """Return a point at which sizes are `base`, or as small as the names `small` say; None if it is not allowed."""
     names = costs.names
-    usual = dict.fromkeys(small, SMALL)
+    usual = dict.fromkeys(small, PROCESSORS_ALONG_AXIS)
     values = {
         name: PROCESSORS if name == "P" else 0 if names.get_minimum(name) is None else usual.get(name, base)
         for name in (*names.needed, *(("P",) if "P" in costs.parameters else ()))

@@ -11,10 +11,12 @@ from multiprocessing.connection import Connection
 from archline.algebra.effort import set_time_limit
 from archline.algebra.polynomial import ZERO
 from archline.analysis.cost import Cost, Costs
+from archline.api.checks import Task, check_module
 from archline.api.costs import CostReport
 from archline.api.modules import Module, loads
 from archline.language.diagnostics import ArchlineError, describe_defect
-from archline.records import field, record
+from archline.records import field, record, replace
+from archline.report.findings import CheckFinding, CheckReport
 
 SECONDS = 20
 """The processor time after which a derivation leaves out optional refinements."""
@@ -47,15 +49,16 @@ class DerivedCost:
 
 @record
 class Answer:
-    """The costs of an algorithm, those of its lines, or how many of its claims have each outcome.
+    """The costs of an algorithm, those of its lines, or how many of its claims have each outcome, with its findings.
 
-    Lines are counted from that of the header, which is 0. A `problem` explains why costs are missing; a `defect` is an
-    internal error.
+    Lines are counted from that of the header, which is 0, also those of findings. A `problem` explains why costs are
+    missing; a `defect` is an internal error.
     """
 
     costs: Mapping[str, DerivedCost] = field(default_factory=dict)
     lines: Mapping[int, Mapping[str, str]] = field(default_factory=dict)
     outcomes: Mapping[str, int] = field(default_factory=dict)
+    findings: tuple[CheckFinding, ...] = ()
     problem: str = ""
     defect: str = ""
 
@@ -74,10 +77,11 @@ def derive_answer(question: Question) -> Answer:
     """Return the answer to a question; errors in the program and defects are parts of it."""
     set_time_limit(SECONDS)
     try:
-        report = _load_module(question.path, question.text, question.overlay)[question.algorithm].cost()
+        module = _load_module(question.path, question.text, question.overlay)
+        report = module[question.algorithm].cost()
         match question.subject:
             case "claims":
-                return Answer(outcomes=dict(Counter(verdict.outcome for verdict in report.ensures)))
+                return _check_claims(module, question)
             case "lines":
                 return Answer(lines=_derive_lines(report))
             case _:
@@ -86,6 +90,19 @@ def derive_answer(question: Question) -> Answer:
         return Answer(problem=problem.diagnostics[0].message)
     except Exception as problem:
         return Answer(defect=describe_defect(problem))
+
+
+def _check_claims(module: Module, question: Question) -> Answer:
+    """Return the outcomes of the claims of an algorithm, and the findings of `archline check` in its lines."""
+    view = check_module(module, question.algorithm, Task(question.path, seconds=SECONDS))
+    first, last = (span := module[question.algorithm].node.span).line, span.end_line
+    findings = tuple(
+        replace(finding, place=replace(place, line=place.line - first, end_line=place.end_line - first))
+        for finding in CheckReport((view,)).findings
+        if (place := finding.place).path == view.path and first <= place.line <= last
+    )
+    contracts = (contract for algorithm in view.algorithms for contract in algorithm.contracts)
+    return Answer(outcomes=dict(Counter(contract.outcome for contract in contracts)), findings=findings)
 
 
 def _describe_cost(report: CostReport, cost: Cost) -> DerivedCost:

@@ -76,8 +76,12 @@ class Analysis:
         place = self.codec.range_to_client_units(lines, t.Range(*ends))
         return t.Location(self.uri if span.source.path == self.path else uri, place)
 
-    def make_key(self, node: s.Algorithm) -> int:
-        """Return a key of all that the costs of an algorithm and their places in its lines depend on."""
+    @cached_property
+    def keys(self) -> dict[str, int]:
+        """Keys by algorithm of all that its costs and their places in its lines depend on."""
+        return {node.name: self._make_key(node) for node in self.algorithms}
+
+    def _make_key(self, node: s.Algorithm) -> int:
         assert self.module is not None
         parts = (node, *find_reachable(self.module, node), *self.module.externs.values())
         lines = node.span.source.lines[node.span.line - 1 : node.span.end_line]

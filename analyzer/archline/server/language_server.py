@@ -14,11 +14,12 @@ from pygls.uris import to_fs_path
 
 from archline import __version__
 from archline.api.texts import format_source
-from archline.expr.tree import Source
+from archline.expr.tree import Source, Span
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, Diagnostic
+from archline.language.diagnostics import ArchlineError, Diagnostic, locate_documentation
 from archline.language.edits import select_edits
 from archline.language.source import replace_files
+from archline.report.findings import CheckFinding
 from archline.resources import find_resource
 from archline.server.completion import list_completions
 from archline.server.derivation import Answer, Question
@@ -35,7 +36,7 @@ _SEVERITIES = {
     "warning": t.DiagnosticSeverity.Warning,
     "note": t.DiagnosticSeverity.Information,
 }
-_OUTCOMES = {"holds": "hold", "fails": "fail"}
+_OUTCOMES = {"holds": ("holds", "hold"), "fails": ("fails", "fail"), "unknown": ("is not decided", "are not decided")}
 Handler = Callable[..., Any]
 HANDLERS: dict[str, tuple[Handler, Any]] = {}
 
@@ -59,6 +60,7 @@ class ArchlineServer(LanguageServer):
         self.worker = CostWorker()
         self.shows_hints = True
         self._checks: dict[str, asyncio.Task[None]] = {}
+        self._claims: dict[str, asyncio.Task[None]] = {}
         handlers: dict[str, Handler] = {
             t.INITIALIZE: self._start_worker,
             t.SHUTDOWN: lambda _: self.worker.stop_process(),
@@ -120,17 +122,40 @@ class ArchlineServer(LanguageServer):
         try:
             analysis = self.documents.find_analysis(uri)
             if analysis is not None:
-                self.worker.cancel_stale(analysis.path, {analysis.make_key(node) for node in analysis.algorithms})
-                found = [convert_diagnostic(analysis, diagnostic) for diagnostic in analysis.diagnostics]
-                self.text_document_publish_diagnostics(t.PublishDiagnosticsParams(uri, found, analysis.version))
+                self.worker.cancel_stale(analysis.path, set(analysis.keys.values()))
+                self._publish_findings(analysis)
+                if uri not in self._claims or self._claims[uri].done():
+                    self._claims[uri] = asyncio.ensure_future(self._check_claims(uri))
         except Exception as problem:
             self.log_defect("diagnostics", problem)
+
+    async def _check_claims(self, uri: str) -> None:
+        """Check the claims of each algorithm of a document, across edits, and send the findings."""
+        asked: set[int] = set()
+        while (analysis := self.documents.find_analysis(uri)) is not None:
+            node = next((node for node in analysis.algorithms if analysis.keys[node.name] not in asked), None)
+            if node is None:
+                return
+            asked.add(analysis.keys[node.name])
+            answer = await self.derive_costs(analysis, node, "claims")
+            latest = self.documents.find_analysis(uri)
+            if answer.findings and latest is not None:
+                self._publish_findings(latest)
+
+    def _publish_findings(self, analysis: Analysis) -> None:
+        """Send the findings in a document, also those about claims that have been checked."""
+        answers = [(node, self.worker.get_answer("claims", analysis.keys[node.name])) for node in analysis.algorithms]
+        shown = [
+            *(convert_diagnostic(analysis, diagnostic) for diagnostic in analysis.diagnostics),
+            *(convert_finding(analysis, node, item) for node, answer in answers if answer for item in answer.findings),
+        ]
+        self.text_document_publish_diagnostics(t.PublishDiagnosticsParams(analysis.uri, shown, analysis.version))
 
     async def derive_costs(self, analysis: Analysis, node: s.Algorithm, subject: str = "costs") -> Answer:
         """Ask the worker about an algorithm of a document; after an internal error the answer is empty."""
         overlay = tuple((str(path), text) for path, text in analysis.overlay.items())
         about = (analysis.path, analysis.text, overlay, analysis.version, node.name, subject)
-        answer = await self.worker.find_answer(Question(*about, analysis.make_key(node)))
+        answer = await self.worker.find_answer(Question(*about, analysis.keys[node.name]))
         if answer.defect:
             self.log_defect(f"the costs of {node.name}", answer.defect)
         return answer
@@ -152,17 +177,25 @@ def convert_diagnostic(analysis: Analysis, diagnostic: Diagnostic) -> t.Diagnost
             uses = [text.startswith("use ") and Path(span.source.path).stem in text for text in analysis.lines]
             line = uses.index(True) if True in uses else 0
             place = t.Range(t.Position(line, 0), t.Position(line + 1, 0))
-    page = find_resource("grammar").parent / diagnostic.url.partition("#")[0]
-    href = f"{page.as_uri()}#{diagnostic.code.lower()}"
-    return t.Diagnostic(
-        place,
-        diagnostic.message + (f"\nhint: {diagnostic.hint}" if diagnostic.hint else ""),
-        _SEVERITIES[diagnostic.severity],
-        diagnostic.code,
-        t.CodeDescription(href) if page.is_file() else None,
-        "archline",
-        related_information=related or None,
-    )
+    message = diagnostic.message + (f"\nhint: {diagnostic.hint}" if diagnostic.hint else "")
+    return _make_diagnostic(place, message, diagnostic.severity, diagnostic.code, related)
+
+
+def convert_finding(analysis: Analysis, node: s.Algorithm, finding: CheckFinding) -> t.Diagnostic:
+    """Return a finding about an algorithm as the client shows it; its lines are counted from the header."""
+    place, source = finding.place, node.span.source
+    line, end_line = (node.span.line + number for number in (place.line, place.end_line))
+    span = Span(source, line, place.column, end_line, place.end_column) if place.column else node.name_span
+    return _make_diagnostic(analysis.locate_span(span).range, finding.message, finding.severity, finding.code)
+
+
+def _make_diagnostic(
+    place: t.Range, message: str, severity: str, code: str, related: list[t.DiagnosticRelatedInformation] | None = None
+) -> t.Diagnostic:
+    page = find_resource("grammar").parent / locate_documentation(code).partition("#")[0]
+    link = t.CodeDescription(f"{page.as_uri()}#{code.lower()}") if page.is_file() else None
+    shown = _SEVERITIES[severity]
+    return t.Diagnostic(place, message, shown, code, link, "archline", related_information=related or None)
 
 
 @handle_request(t.TEXT_DOCUMENT_HOVER)
@@ -213,7 +246,7 @@ async def describe_lens(server: ArchlineServer, analysis: Analysis, lens: t.Code
     node, title = next((node for node in analysis.algorithms if node.name == name), None), ""
     if node is not None:
         answer = await server.derive_costs(analysis, node, "claims" if subject == "claims" else "costs")
-        counts = (f"{number} {_OUTCOMES.get(outcome, 'undecided')}" for outcome, number in answer.outcomes.items())
+        counts = (f"{number} {_OUTCOMES[outcome][number > 1]}" for outcome, number in answer.outcomes.items())
         title = "claims: " + ", ".join(counts) if answer.outcomes else answer.problem
         if subject in answer.costs:
             cost = answer.costs[subject]

@@ -72,6 +72,10 @@ class CostWorker:
                 task.cancel()
         return Answer() if task.cancelled() else task.result()
 
+    def get_answer(self, subject: str, key: int) -> Answer | None:
+        """Return the answer to a question if it is known."""
+        return self._answers.get((subject, key))
+
     def cancel_stale(self, path: str, keys: Collection[int]) -> None:
         """Cancel the questions about a file whose key is not among those of its present text."""
         for (_, key), task in self._tasks.items():

@@ -54,9 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.add_options(parser, "--out")
     shared.add_options(parser, "--seed", default=None)
     shared.add_options(parser, "--plain")
-    parser.add_argument(
-        "--format", choices=("text", "json", "csv"), help="print the points (default: text, or nothing with --out)"
-    )
+    text = "print the points (default: text, or nothing with --out)"
+    shared.add_options(parser, "--format", choices=("text", "json", "csv"), default=None, help=text)
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -150,7 +150,8 @@ def _read_line_length(options: argparse.Namespace) -> int:
     if span_of_other is not None:
         raise error(rules.WRONG_CACHE, "Z is the x axis; give only L", span=span_of_other, hint="--cache L=8")
     if not isinstance(value, int) or value < 1:
-        raise error(rules.WRONG_CACHE, "`L` must be a positive whole number of words", span=span)
+        message = "`L` must be a positive whole number of words"
+        raise error(rules.WRONG_CACHE, message, span=span, hint="--cache L=8")
     return value
 
 

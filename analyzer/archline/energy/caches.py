@@ -104,9 +104,9 @@ def select_cache_at_point(point: Point, cache: Cache | None, chosen: bool) -> tu
     if not words:
         return cache, chosen
     if chosen and cache is not None:
-        given = " and ".join(words)
-        hint = f"leave out --cache, or {given}"
-        raise error(rules.WRONG_CACHE, f"the cache is given by --cache and by {given} too", hint=hint)
+        names = " and ".join(words)
+        hint = f"leave out --cache, or {names}"
+        raise error(rules.WRONG_CACHE, f"the cache is given by --cache and by {names} too", hint=hint)
     missing = [name for name in ("Z", "L") if name not in words]
     if missing:
         raise error(rules.WRONG_CACHE, f"no value is given for `{missing[0]}`", hint="give both: Z=32768,L=8")

@@ -1,4 +1,4 @@
-"""Write the files of the extension for VS Code that have words of the language or the version of archline in them.
+"""Write the files for VS Code and CodeMirror that have words of the language or the version of archline in them.
 
 Usage: python editors/generate.py
 """
@@ -10,9 +10,52 @@ from pathlib import Path
 from typing import Any
 
 import archline
-from archline.language.highlighting import PATTERNS
+from archline.language.highlighting import PATTERNS, Kind
 
-FOLDER = Path(__file__).resolve().parent / "vscode"
+FOLDER = Path(__file__).resolve().parent
+STYLES = {
+    Kind.COMMENT: "comment",
+    Kind.STRING: "string",
+    Kind.NUMBER: "number",
+    Kind.TYPE: "typeName",
+    Kind.CONSTANT: "atom",
+    Kind.FUNCTION: "variableName.standard",
+    Kind.KEYWORD: "keyword",
+    Kind.OPERATOR: "operator",
+    Kind.PUNCTUATION: "punctuation",
+    Kind.NAME: "variableName",
+    Kind.SPACE: None,
+}
+"""The names that CodeMirror has for kinds of tokens."""
+DEFINED_NAME = (r"(?<=\b(?:algorithm|extern)\s+)[A-Za-z_]\w*", "variableName.function.definition")
+MODE = """\
+// Highlights archline in CodeMirror 6. Written by `python editors/generate.py` from the words of the grammar.
+//
+//     import { StreamLanguage } from "@codemirror/language";
+//     import { archline } from "./archline.js";
+//     new EditorView({ extensions: [basicSetup, StreamLanguage.define(archline)], ... });
+
+// The expressions are tried in this order at the position of the stream; they may look at what is before it.
+const rules = [
+RULES
+];
+
+export const archline = {
+  name: "archline",
+  token(stream) {
+    for (const [expression, style] of rules) {
+      expression.lastIndex = stream.pos;
+      if (expression.test(stream.string)) {
+        stream.pos = expression.lastIndex;
+        return style;
+      }
+    }
+    stream.next();
+    return "invalid";
+  },
+  languageData: DATA,
+};
+"""
 HEADER = {
     "match": r"\b(algorithm|extern)(\s+)([A-Za-z_]\w*)",
     "captures": {
@@ -85,16 +128,39 @@ def make_configuration() -> dict[str, Any]:
     }
 
 
+def make_codemirror_mode() -> str:
+    """Return the module of CodeMirror's description of the language, for its class StreamLanguage."""
+    rules = [DEFINED_NAME, *((pattern, STYLES[kind]) for kind, pattern in PATTERNS)]
+    listed = ",\n".join(
+        f"  [/{pattern.replace('/', chr(92) + '/')}/y, {json.dumps(style)}]" for pattern, style in rules
+    )
+    data = {"commentTokens": {"line": "#"}, "closeBrackets": {"brackets": ["(", "[", '"']}}
+    return MODE.replace("RULES", listed).replace("DATA", json.dumps(data))
+
+
+def make_codemirror_package() -> dict[str, Any]:
+    """Return the manifest of the module for CodeMirror."""
+    return {
+        "name": "codemirror-archline",
+        "description": "Highlighting of archline in CodeMirror 6",
+        "version": archline.__version__,
+        "private": True,
+        "type": "module",
+        "exports": "./archline.js",
+        "peerDependencies": {"@codemirror/language": "^6.0.0"},
+    }
+
+
 def list_files() -> dict[Path, str]:
     """Return the texts of all files that are generated, by their paths."""
     documents = {
-        "package.json": make_package(),
-        "language-configuration.json": make_configuration(),
-        "syntaxes/archline.tmLanguage.json": make_grammar(),
+        "vscode/package.json": make_package(),
+        "vscode/language-configuration.json": make_configuration(),
+        "vscode/syntaxes/archline.tmLanguage.json": make_grammar(),
+        "codemirror/package.json": make_codemirror_package(),
     }
-    return {
-        FOLDER / name: json.dumps(document, indent=2, ensure_ascii=False) + "\n" for name, document in documents.items()
-    }
+    texts = {name: json.dumps(document, indent=2, ensure_ascii=False) + "\n" for name, document in documents.items()}
+    return {FOLDER / name: text for name, text in {**texts, "codemirror/archline.js": make_codemirror_mode()}.items()}
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import archline as al
 from archline.analysis.checks.races import find_certain_races
 from archline.energy.models import load_models
 from archline.expr.tree import Source
+from archline.language import source
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
 from archline.language.parser import parse
@@ -125,7 +126,7 @@ def test_a_cache_is_words_and_a_line(command: list[str], cache: str) -> None:
 
 
 def test_a_value_given_twice_has_no_hint_of_another_mistake() -> None:
-    assert "hint" not in cli("run", "scan.reduce::sum", "--at", "n=10", "--cache", "Z=8,Z=8").err
+    assert cli("run", "scan.reduce::sum", "--at", "n=10", "--cache", "Z=8,Z=8").err.count("hint: give `Z` once\n") == 1
 
 
 # Reports of unknown names, costs and options.
@@ -498,3 +499,101 @@ def test_a_copy_in_a_callee_between_parts_that_overlap_is_a_race(call: str, race
     module = load_text(text)
     found = find_certain_races(module, module.algorithms["f"])
     assert [diagnostic.rule.code for diagnostic in found] == ["AL301"] * races
+
+
+# Files, sizes and caches.
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("cost", "aa.algo"), "did you mean `a.algo`?"),
+        (("cost", "inside/c.algo"), "the folder `inside` has `b.algo`"),
+        (("cost", "unlike.algo"), "this folder has `a.algo`"),
+        (("cost", "outside/b.algo"), "there is no folder `outside`"),
+        (("machines", "mine.toml"), "this folder has no `.toml` file"),
+        (("fmt", "a.alg"), "this folder has no `.alg` file"),
+        (("cost", "a"), "did you mean `a.algo`?"),
+        (("cost", "-"), "`archline check` and `archline fmt` read standard input"),
+        (("list", "zzz"), "the library's families are arithmetic, "),
+    ],
+)
+def test_a_missing_file_says_what_there_is(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], hint: str
+) -> None:
+    monkeypatch.chdir(folder)
+    ran = cli(*arguments)
+    assert ran.refused("AL001")
+    assert f"hint: {hint}" in ran.err
+
+
+def test_a_missing_file_among_buffers_says_what_they_are(folder: Path) -> None:
+    buffers = {str(folder / "x.algo"): "use yy\n" + PROGRAM, str(folder / "yyy.algo"): PROGRAM}
+    with (
+        pytest.raises(ArchlineError) as refused,
+        source.replace_files({path: text.encode() for path, text in buffers.items()}, str(folder)),
+    ):
+        source.read_source(folder / "yy.algo")
+    assert refused.value.diagnostics[0].hint == f"did you mean `{folder / 'yyy.algo'}`?"
+
+
+TRIPLE = "dense.matmul::matmul_ikj"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "hint"),
+    [
+        (("cost", TRIPLE, "--at", "n=1,m=1,p=1,n=2"), "AL403", "give `n` once, `n=1` or `n=2`"),
+        (("cost", TRIPLE, "--at", "n=1,m=1,p=1,n=2/2"), "AL403", "give `n` once"),
+        (("cost", TRIPLE, "--at", "n=1,n=m"), "AL403", "give `n` once"),
+        (("run", TRIPLE, "--at", "n=1,m=1,p=1", "--cache", "Z=8,L=1,Z=4"), "AL403", "give `Z` once, `Z=8` or `Z=4`"),
+        (
+            ("energy", TRIPLE, "--machine", "gtx-580", "--sweep", "n=2..8", "--at", "n=1,m=1,p=1"),
+            "AL403",
+            "leave `n` out of one of them",
+        ),
+        (("cost", TRIPLE, "--at", "n=0,m=1,p=1"), "AL406", "give `n=1` or more; under `where n >= 0` the algorithm"),
+        (("cost", TRIPLE, "--at", "n=-1,m=1,p=1"), "AL406", "give `n=1` or more"),
+        (("cost", "stencil.jacobi_1d", "--at", "n=2,steps=1"), "AL406", "give `n=3` or more"),
+        (("cost", TRIPLE, "--at", "n=1,m=1,p=1,Z=0,L=8"), "AL406", "give `Z=1` or more"),
+        (("cost", TRIPLE, "--at", "n=1,m=1,p=1,Z=4,L=8"), "AL408", "give Z=8 or more, or L=4 or less"),
+        (("run", TRIPLE, "--at", "n=1,m=1,p=1", "--cache", "Z=4,L=8"), "AL408", "give Z=8 or more, or L=4 or less"),
+        (
+            ("run", TRIPLE, "--at", "n=1,m=1,p=1", "--cache", "Z=8,L=1/2"),
+            "AL408",
+            "write words, not bytes, such as L=8",
+        ),
+        (
+            ("run", TRIPLE, "--at", "n=1,m=1,p=1", "--cache", "Z=0,L=8"),
+            "AL408",
+            "write words, not bytes, such as Z=32768",
+        ),
+        (("plot", TRIPLE, "--at", "n=1,m=1,p=1", "--cache", "L=0"), "AL408", "--cache L=8"),
+        (
+            ("energy", TRIPLE, "--machine", "gtx-580", "--at", "n=1,m=1,p=1,Z=64,L=8", "--cache", "Z=64,L=8"),
+            "AL408",
+            "leave out --cache, or Z and L",
+        ),
+    ],
+)
+def test_wrong_sizes_and_caches_say_what_to_give(arguments: tuple[str, ...], code: str, hint: str) -> None:
+    ran = cli(*arguments)
+    assert ran.refused(code)
+    part = ran.err[ran.err.index(f"{code}: ") :]
+    assert f"hint: {hint}" in part
+    # The advice is whole: no second value, and no zero, where there is none to choose.
+    assert hint.endswith("the algorithm") or f"hint: {hint}\n" in part
+
+
+def test_under_the_fact_that_the_hint_names_a_size_may_be_zero(tmp_path: Path) -> None:
+    (tmp_path / "f.algo").write_text("algorithm f(x: out real[n]):\n    where n >= 0\n    for i in 0..n: x[i] = 0\n")
+    assert cli("cost", str(tmp_path / "f.algo"), "--at", "n=0").code == 0
+
+
+def test_processors_and_lines_of_python_have_hints() -> None:
+    subject = al.algorithm(TRIPLE)
+    for ask, hint in (
+        (lambda: subject.cost().time(0), "give 1 processor or more, or `P` for any number"),
+        (lambda: al.plot_io(subject, n=1, m=1, p=1, L=0), "give a positive number, such as L=8"),
+    ):
+        with pytest.raises(ArchlineError) as refused:
+            ask()
+        assert refused.value.diagnostics[0].hint == hint

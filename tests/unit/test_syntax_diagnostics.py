@@ -381,3 +381,41 @@ def test_messages_show_what_the_author_wrote(tmp_path: Path) -> None:
     said = cli("check", str(path)).err
     assert "unexpected `{`" in said
     assert "    2 |     x[0] = g(1, {\n" in said
+
+
+@pytest.mark.parametrize(
+    ("body", "place", "said", "hint"),
+    [
+        ("größe = 1", "2:7", "`ö` (U+00F6) in `größe`: names are made of ASCII", "write `grosse`"),
+        (
+            "x[0] = 2*Δ",
+            "2:14",
+            "`Δ` (U+0394): names are made of ASCII letters, digits and underscores",
+            "write `Delta`",
+        ),
+        ("λ_1 = 2", "2:5", "`λ` (U+03BB) in `λ_1`", "write `lambda_1`"),
+        ("x₁ = 2", "2:6", "`₁` (U+2081) in `x₁`", "write `x1`"),
+        ("x[0] = 2π", "2:13", "`π` (U+03C0): names", "write `pi`"),
+        # A Cyrillic letter that looks like a Latin one, letters of other scripts, and a word of the language.
+        ("n\u0430me = 2", "2:6", "`\u0430` (U+0430) in `n\u0430me`", None),
+        ("変数 = 2", "2:5", "`変` (U+5909) in `変数`", None),
+        ("fòr = 2", "2:6", "`ò` (U+00F2) in `fòr`", None),
+        # A letter with a mark of its own.
+        ("e\u0301t = 2", "2:6", "(U+0301) in `e\u0301t`", "write `et`"),
+        # What has a hint of its own, and what is no letter.
+        ("ensures work is ω(n)\n    pass", "2:21", "`ω` (U+03C9)", "growth is `O`, `Theta` or `Omega`"),
+        ("x[0] = ñ × 2", "2:12", "`ñ` (U+00F1)", "write `n`"),
+        ("x[0] = n²", "2:13", "unexpected `²`", "write `^2`"),
+        ("x[0] = 2 ∘ 3", "2:14", "no token starts with '∘'", None),
+    ],
+)
+def test_names_of_other_letters_are_refused_by_name(body: str, place: str, said: str, hint: str | None) -> None:
+    problem = parse(Source("f.algo", f"{HEAD}    {body}\n")).diagnostics[0]
+    assert problem.place == f"f.algo:{place}"
+    assert said in problem.message
+    assert (problem.hint or "").startswith(hint or "")
+    assert (problem.hint is None) == (hint is None)
+
+
+def test_comments_and_docstrings_have_any_letters() -> None:
+    load_text('algorithm f(x: inout real[n]):\n    "Größe Δ."\n    x[0] = 1  # größe\n')

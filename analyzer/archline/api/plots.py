@@ -137,7 +137,8 @@ def make_io_plot(
     The run is compiled if `compiled` is True, never if it is False, and once it proves long if it is None.
     """
     if line < 1:
-        raise error(rules.WRONG_CACHE, f"L is {line}; a line must have at least 1 word")
+        message, hint = f"L is {line}; a line must have at least 1 word", "give a positive number, such as L=8"
+        raise error(rules.WRONG_CACHE, message, hint=hint)
     report = algorithm.cost()
     if "Z" in at or "L" in at:
         raise error(rules.WRONG_CACHE, "Z is the x axis of the plot, and L is given by `--cache`", hint="--cache L=8")

@@ -74,8 +74,10 @@ def _output_formatted(
     if options.check or options.diff:
         return
     for source, text in formatted:
-        if source.path == "<stdin>":
-            # Programs are UTF-8, whatever the encoding of the terminal.
+        if source.path == "<stdin>" and sys.stdout.isatty():
+            sys.stdout.write(text)
+        elif source.path == "<stdin>":
+            # Programs are UTF-8, whatever the encoding of the locale.
             sys.stdout.buffer.write(text.encode("utf-8"))
     for source, text in changed:
         if source.path != "<stdin>":

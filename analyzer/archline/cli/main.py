@@ -67,6 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None and isinstance(sys.stdout, io.TextIOWrapper):
         # A docstring may contain characters that the terminal cannot encode.
         sys.stdout.reconfigure(errors="backslashreplace")
+    streams = sys.stdout, sys.stderr
     try:
         code = call_in_large_stack_chunk(_run_command, arguments)
         sys.stdout.flush()
@@ -87,6 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _report_failure(problem, arguments)
     finally:
         _flush_standard_error()
+        sys.stdout, sys.stderr = streams
     return code
 
 
@@ -138,6 +140,9 @@ def _run_command(arguments: list[str]) -> int:
     )
     configure_command(command, chosen)
     options = chosen.parse_args(arguments[1:])
+    from archline.cli.terminal import replace_streams
+
+    replace_streams(options)
     if hasattr(command, "CONFIGURED"):
         from archline.cli.options import apply_configuration
 

@@ -165,6 +165,10 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     ),
     "--no-cache": ("do not use the result cache", _FLAG_OPTION),
     "--format": ("output format (default: text)", {"default": "text"}),
+    "--color": (
+        "colour text: always, never, or on terminals (default: auto)",
+        {"choices": ("auto", "always", "never"), "default": "auto"},
+    ),
 }
 """The options that commands share: the help and the argparse arguments of each."""
 MACHINE_OPTIONS = ("--machine", "--parameter", "--year")
@@ -182,6 +186,8 @@ def add_options(parser: argparse.ArgumentParser, *options: str, choices: tuple[s
             additions = {"default": os.environ.get("ARCHLINE_TIME_LIMIT", "10")}
         names = ("-j", option) if option == "--jobs" else (option,)
         parser.add_argument(*names, **{"help": text, **arguments, **additions, **more})
+        if option == "--format":
+            add_options(parser, "--color")
     parser.set_defaults(command=parser.prog)
 
 
@@ -275,9 +281,11 @@ def print_cached_text(
             else:
                 from archline.api import result_cache
 
-                given_options = {name: value for name, value in vars(options).items() if name != "configuration"}
-                asked = sorted(given_options.items()), terminal_width()
-                text, code = result_cache.find_or_make(asked, targets, lambda: make_text_and_code(options))
+                without = {"configuration", "color"}
+                asked = sorted((key, value) for key, value in vars(options).items() if key not in without)
+                text, code = result_cache.find_or_make(
+                    (asked, terminal_width()), targets, lambda: make_text_and_code(options)
+                )
             reached = Clock.late
         finally:
             set_time_limit(0)

@@ -54,9 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     shared.add_options(parser, "--out")
     shared.add_options(parser, "--seed", default=None)
     shared.add_options(parser, "--plain")
-    parser.add_argument(
-        "--format", choices=("text", "json", "csv"), help="print the points (default: text, or nothing with --out)"
-    )
+    text = "print the points (default: text, or nothing with --out)"
+    shared.add_options(parser, "--format", choices=("text", "json", "csv"), default=None, help=text)
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -151,7 +150,8 @@ def _read_line_length(options: argparse.Namespace) -> int:
     if span_of_other is not None:
         raise error(rules.WRONG_CACHE, "Z is the x axis; give only L", span=span_of_other, hint="--cache L=8")
     if not isinstance(value, int) or value < 1:
-        raise error(rules.WRONG_CACHE, "`L` must be a positive whole number of words", span=span)
+        message = "`L` must be a positive whole number of words"
+        raise error(rules.WRONG_CACHE, message, span=span, hint="--cache L=8")
     return value
 
 

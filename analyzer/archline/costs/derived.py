@@ -210,7 +210,8 @@ class DerivedCosts:
         if isinstance(processors, str) and processors != "P" and processors not in self.names.sizes:
             raise error(rules.UNKNOWN_SIZE, f"`{processors}` is neither P nor a size of `{self.name}`")
         if isinstance(processors, int) and processors < 1:
-            raise error(rules.TOO_SMALL, f"P is {processors}; it must be at least 1")
+            hint = "give 1 processor or more, or `P` for any number"
+            raise error(rules.TOO_SMALL, f"P is {processors}; it must be at least 1", hint=hint)
 
     @cached_property
     def recursive(self) -> bool:

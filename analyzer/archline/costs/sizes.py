@@ -23,7 +23,6 @@ from archline.language.parser import parse_settings
 from archline.numbers import format_readable
 from archline.records import field, record
 
-CACHE_BELOW_LINE = "the cache has no room for a line: Z is below L"
 Point = dict[str, Number]
 Given: TypeAlias = Mapping[str, tuple[object, Span | None]]
 """Values by name, each with its place on the command line, if it has one."""
@@ -110,7 +109,10 @@ def read_settings(text: str, option: str) -> dict[str, tuple[Number, Span]]:
     problems: list[Diagnostic] = []
     for name, expr, span in parse_settings(text, option):
         if name in result:
-            problems.append(Diagnostic(rules.REPEATED_SIZE, f"`{name}` is given twice", span))
+            first, second = result[name][0], _evaluate_number(name, expr, [])
+            values = "" if first == second else f", `{name}={_format_value(first)}` or `{name}={_format_value(second)}`"
+            hint = f"give `{name}` once{values}"
+            problems.append(Diagnostic(rules.REPEATED_SIZE, f"`{name}` is given twice", span, hint=hint))
             continue
         value = _evaluate_number(name, expr, problems)
         result[name] = (value, span)
@@ -235,7 +237,7 @@ def check_point(
     if missing:
         problems.extend(_diagnose_missing_sizes(missing, asked, tuple(where), point, option))
     if "Z" in point and "L" in point and point["Z"] < point["L"]:
-        problems.append(Diagnostic(rules.WRONG_CACHE, CACHE_BELOW_LINE, values["Z"][1]))
+        problems.append(diagnose_small_cache(point["Z"], point["L"], values["Z"][1]))
     if not problems:
         problems.extend(diagnose_broken_facts(point, where))
     if problems:
@@ -243,11 +245,17 @@ def check_point(
     return point
 
 
+def diagnose_small_cache(words: Number, line: Number, span: Span | None = None) -> Diagnostic:
+    """Return the diagnostic (AL408) of a cache that is smaller than a line."""
+    hint = f"give Z={_format_value(line)} or more, or L={_format_value(words)} or less"
+    return Diagnostic(rules.WRONG_CACHE, "the cache has no room for a line: Z is below L", span, hint=hint)
+
+
 def diagnose_wrong_value(name: str, value: object, names: SizeNames, span: Span | None) -> Diagnostic | None:
     """Return the diagnostic of a value that is wrong whatever the other values are; None if it is valid."""
 
-    def report_finding(rule: Rule, message: str) -> Diagnostic:
-        return Diagnostic(rule, message, span)
+    def report_finding(rule: Rule, message: str, hint: str | None = None) -> Diagnostic:
+        return Diagnostic(rule, message, span, hint=hint)
 
     if isinstance(value, bool) or not isinstance(value, int | Fraction):
         return report_finding(rules.NOT_A_NUMBER, f"the value of `{name}` is not an integer but {_format_value(value)}")
@@ -256,7 +264,10 @@ def diagnose_wrong_value(name: str, value: object, names: SizeNames, span: Span 
     least = names.get_minimum(name)
     if least is not None and value < least:
         reason = f"its `where` makes it at least {least}" if least > 1 else f"it must be at least {least}"
-        return report_finding(rules.TOO_SMALL, f"`{name}` is {_format_value(value)}; {reason}")
+        hint = f"give `{name}={least}` or more"
+        if value == 0 and name in names.sizes and least == 1:
+            hint += f"; under `where {name} >= 0` the algorithm takes 0 too"
+        return report_finding(rules.TOO_SMALL, f"`{name}` is {_format_value(value)}; {reason}", hint)
     return None
 
 

@@ -208,7 +208,7 @@ def _drop_processors(chosen: AlgorithmSubject, at: Given, settings: Settings) ->
 
 def _check_processors(value: object) -> int:
     if not isinstance(value, int) or value < 1:
-        raise error(rules.TOO_SMALL, f"P is {value}; it must be a positive integer")
+        raise error(rules.TOO_SMALL, f"P is {value}; it must be a positive integer", hint="give `P=1` or more")
     return value
 
 

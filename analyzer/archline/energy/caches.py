@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from archline.costs import rules
-from archline.costs.sizes import CACHE_BELOW_LINE, read_settings
+from archline.costs.sizes import diagnose_small_cache, read_settings
 from archline.energy.quantities import LEVELS
 from archline.execution.results import TIMEOUT, Cache
 from archline.language.diagnostics import ArchlineError, error, suggest_closest
@@ -71,14 +71,15 @@ def read_cache_words(text: str) -> dict[str, int]:
             hint = suggest_closest(name.upper(), ("Z", "L")) or "write --cache Z=32768,L=8"
             raise error(rules.WRONG_CACHE, f"a cache has Z and L, but no `{name}`", span=span, hint=hint)
         if not isinstance(value, int) or value < 1:
-            raise error(rules.WRONG_CACHE, f"`{name}` must be a positive whole number of words", span=span)
+            hint = f"write words, not bytes, such as {name}={getattr(DEFAULT_CACHE, name)}"
+            raise error(rules.WRONG_CACHE, f"`{name}` must be a positive whole number of words", span=span, hint=hint)
         words[name] = value
     missing = [name for name in ("Z", "L") if name not in words]
     if missing:
         hint = "write both: --cache Z=32768,L=8"
         raise error(rules.WRONG_CACHE, f"no value is given for `{missing[0]}`", hint=hint)
     if words["Z"] < words["L"]:
-        raise error(rules.WRONG_CACHE, CACHE_BELOW_LINE)
+        raise ArchlineError([diagnose_small_cache(words["Z"], words["L"])])
     return words
 
 
@@ -103,7 +104,9 @@ def select_cache_at_point(point: Point, cache: Cache | None, chosen: bool) -> tu
     if not words:
         return cache, chosen
     if chosen and cache is not None:
-        raise error(rules.WRONG_CACHE, f"the cache is given by --cache and by {' and '.join(words)} too")
+        names = " and ".join(words)
+        hint = f"leave out --cache, or {names}"
+        raise error(rules.WRONG_CACHE, f"the cache is given by --cache and by {names} too", hint=hint)
     missing = [name for name in ("Z", "L") if name not in words]
     if missing:
         raise error(rules.WRONG_CACHE, f"no value is given for `{missing[0]}`", hint="give both: Z=32768,L=8")

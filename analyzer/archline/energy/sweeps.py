@@ -47,7 +47,8 @@ class SizeSweep:
         """Return the points of the sweep, with the sizes that stay fixed. Raises ArchlineError (AL403)."""
         for name in self.names:
             if name in fixed:
-                raise error(rules.REPEATED_SIZE, f"`{name}` is both swept and given by `--at`", span=fixed[name][1])
+                message, hint = f"`{name}` is both swept and given by `--at`", f"leave `{name}` out of one of them"
+                raise error(rules.REPEATED_SIZE, message, span=fixed[name][1], hint=hint)
         return [{**fixed, **self.assign_value(value)} for value in self.points]
 
     @staticmethod

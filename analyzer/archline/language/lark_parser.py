@@ -21,10 +21,18 @@ from lark.visitors import Transformer_NonRecursive
 from archline.expr.tree import Source, Span
 from archline.language import syntax_rules as rules
 from archline.language.builder import TreeBuilder
-from archline.language.diagnostics import ArchlineError, Diagnostic, find_closest, propose_text, suggest_closest
+from archline.language.diagnostics import (
+    ArchlineError,
+    Diagnostic,
+    find_closest,
+    propose_text,
+    suggest_closest,
+)
 from archline.language.mistakes import (
     CodeLine,
+    find_foreign_name,
     find_unclosed_bracket,
+    suggest_ascii_name,
     suggest_at_location,
     suggest_ensures,
     suggest_for_line,
@@ -220,7 +228,17 @@ def _diagnose_syntax(source: Source, first: int, text: str, problem: UnexpectedI
         character = text_of_line[column - 1 : column]
         if character == '"':
             return Diagnostic(rules.BAD_CHARACTER, "string that is not closed on its line", span)
-        hint = suggest_for_line(CodeLine(source, line, mask_strings_and_comment(text_of_line)))
+        code = CodeLine(source, line, mask_strings_and_comment(text_of_line))
+        hint = suggest_for_line(code)
+        name = find_foreign_name(code.code, column - 1)
+        if name is not None:
+            written, number = code.code[slice(*name)], f"U+{ord(character):04X}"
+            place = f" in `{written[:40]}`" if len(written) > 1 else ""
+            message = f"`{character}` ({number}){place}: names are made of ASCII letters, digits and underscores"
+            if hint is None or character not in hint:
+                # The hint is about something else in the line.
+                hint = suggest_ascii_name(code, *name) or hint
+            return Diagnostic(rules.BAD_CHARACTER, message, span, hint=hint)
         if character == " " or character.isalnum() or character in "()[]+-*/%^=<>.:,_":
             return Diagnostic(rules.UNEXPECTED, f"unexpected `{character}`", span, hint=hint)
         return Diagnostic(rules.BAD_CHARACTER, f"no token starts with {character!r}", span, hint=hint)

@@ -71,6 +71,8 @@ def _find_path(place: str) -> Path:
 def _suggest_module(place: str) -> str:
     """Suggest a module for a name that is not one: a member of a family, or a name without its family."""
     modules = list_stdlib_modules()
+    if path_exists(Path(f"{place}.algo")):
+        return f"did you mean `{place}.algo`?"
     family = [f"`{name}`" for name in modules if name.startswith(f"{place}.")]
     if family:
         return f"it is a family of modules: {', '.join(family)}"

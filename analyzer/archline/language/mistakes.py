@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Sequence
 
 from archline.expr.tree import Source, Span
@@ -20,6 +21,7 @@ from archline.language.rearranging import (
     suggest_moving,
     suggest_results,
 )
+from archline.language.words import RESERVED
 from archline.records import record
 
 _LOOP = "a loop is written `for i in 0..n:`, with `step 2` or as `n-1 downto 0` if need be"
@@ -463,6 +465,38 @@ def suggest_at_location(kind: str, line: CodeLine, column: int, accepted: Collec
     if words and words[0] in ("where", "ensures", "decreases") and "ASSIGN_PLAIN" in accepted:
         return f"`{words[0]}` stands at the top of an algorithm, before its statements"
     return None
+
+
+def find_foreign_name(code: str, at: int) -> tuple[int, int] | None:
+    """Return the ends of the name around a letter that is not ASCII, at a position; None for other characters."""
+    if code[at].isascii() or not _is_name_character(code[at]):
+        return None
+    start, end = at, at + 1
+    while start and _is_name_character(code[start - 1]):
+        start -= 1
+    while end < len(code) and _is_name_character(code[end]):
+        end += 1
+    # A number may stand right before a name.
+    return end - len(code[start:end].lstrip("0123456789")), end
+
+
+def _is_name_character(character: str) -> bool:
+    is_exponent = unicodedata.decomposition(character).startswith("<super>")
+    return (character == "_" or character.isalnum() or unicodedata.combining(character) > 0) and not is_exponent
+
+
+def suggest_ascii_name(line: CodeLine, start: int, end: int) -> Proposal | None:
+    """Return the hint to write a name in ASCII: `Delta`, `grosse`; None for a name of other scripts."""
+    text = ""
+    for character in unicodedata.normalize("NFKD", line.code[start:end]).replace("ß", "ss"):
+        called = unicodedata.name(character, "").replace("LAMDA", "LAMBDA")
+        greek = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (?:FINAL )?([A-Z]+)", called)
+        if greek is not None:
+            text += greek[2].lower() if greek[1] == "SMALL" else greek[2].capitalize()
+        elif not unicodedata.combining(character):
+            text += character
+    is_name = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text) and (text == "pi" or text not in RESERVED)
+    return line.propose_text(start, end, text, safe=False) if is_name else None
 
 
 def suggest_power(line: CodeLine) -> str | None:

@@ -10,10 +10,12 @@ from pathlib import Path
 
 from archline.expr.tree import Source
 from archline.language import syntax_rules as rules
-from archline.language.diagnostics import ArchlineError, error
+from archline.language.diagnostics import ArchlineError, error, find_closest
 from archline.records import record
 
 MAX_BYTES = 256 * 1024
+MAX_LISTED_FILES = 5
+"""The maximum number of files that the hint for a missing file lists."""
 Read = dict[Path, str | None]
 """The files that were looked for, and the text of each; None for a missing file."""
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
@@ -112,7 +114,7 @@ def read_source(path: Path) -> Source:
             with path.open("rb") as stream:
                 data = stream.read(MAX_BYTES + 1)
     except FileNotFoundError:
-        raise error(rules.MISSING_FILE, f"there is no file `{name}`", path=name) from None
+        raise error(rules.MISSING_FILE, f"there is no file `{name}`", path=name, hint=_suggest_file(path)) from None
     except IsADirectoryError:
         first = next((file for form in ("*.algo", "*/*.algo") for file in sorted(path.glob(form))), None)
         hint = f"name a file in it, such as `{first}`; `check`, `fmt` and `list` take folders" if first else None
@@ -124,6 +126,29 @@ def read_source(path: Path) -> Source:
     source = decode_source(name, data)
     note_read(path, source.text)
     return source
+
+
+def _suggest_file(path: Path) -> str:
+    """Return the hint for a missing file: the file in its folder with the closest name, or what the folder has."""
+    if str(path) == "-":
+        return "`archline check` and `archline fmt` read standard input"
+    replacement, folder, kind = _find_replacement(path), path.parent, path.suffix or ".algo"
+    place = "this folder" if folder == Path() else f"the folder `{folder}`"
+    if replacement is not None:
+        files = [file for file in replacement if file.parent == path.absolute().parent]
+    elif not folder.is_dir():
+        return f"there is no folder `{folder}`"
+    else:
+        try:
+            files = list(folder.iterdir())
+        except OSError:
+            return f"{place} cannot be read"
+    names = {file.stem: file.name for file in sorted(files) if file.suffix == kind}
+    if (closest := find_closest(path.stem, names)) is not None:
+        return f"did you mean `{folder / names[closest]}`?"
+    listed = ", ".join(f"`{name}`" for name in [*names.values()][:MAX_LISTED_FILES])
+    more = f" and {len(names) - MAX_LISTED_FILES} more" if len(names) > MAX_LISTED_FILES else ""
+    return f"{place} has {listed}{more}" if names else f"{place} has no `{kind}` file"
 
 
 def read_current_text(path: Path) -> str | None:

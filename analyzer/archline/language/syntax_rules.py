@@ -48,8 +48,8 @@ BAD_CHARACTER = Rule(
     "AL102",
     "character that no token starts with",
     """
-    Names are letters, digits and `_`; strings stand in double quotes on one line. `?`, `&`, `!` alone, `'` and the like
-    mean nothing here.
+    Names are made of ASCII letters, digits and `_`, so `größe` and `Δ` are not names; comments and docstrings may have
+    any letters. Strings stand in double quotes on one line. `?`, `&`, `!` alone, `'` and the like mean nothing here.
     """,
 )
 TAB = Rule(

@@ -105,7 +105,8 @@ class OptimisationTask:
             if problems := [problem for problem in wrong if problem is not None]:
                 raise ArchlineError(problems)
         for name in (variable.name for variable in self.variables if variable.name in at):
-            raise error(rules.REPEATED_SIZE, f"`{name}` is both a variable and given by `--at`", span=at[name][1])
+            message, hint = f"`{name}` is both a variable and given by `--at`", f"leave `{name}` out of one of them"
+            raise error(rules.REPEATED_SIZE, message, span=at[name][1], hint=hint)
         known = {
             *at,
             *(variable.name for variable in self.variables),

@@ -12,6 +12,7 @@ import pytest
 import archline as al
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import enclose_count
+from archline.analysis.metrics.recursion import RecursionSolver
 from draft_programs import arguments_of, draft_from_seed
 from effort import long, some
 from line_interpreter import COUNTED, LineInterpreter
@@ -261,3 +262,23 @@ algorithm odd(x: inout real[n]):
         lines = enclose_lines(report.statements, {"n": n})
         assert lines[9]["work"] == (work, work)
         assert sum(high for line in lines.values() for high in line["work"][1:]) + 1 == report.work.at(n=n)
+
+
+CALLER = """algorithm halve(x: inout real[n]):
+    if n > 1:
+        for i in 0..n:
+            x[i] *= 2.0
+        halve(x[0..n//2])
+
+algorithm f(x: inout real[n], k: size):
+    for i in 0..k:
+        halve(x)
+"""
+
+
+def test_recurrences_of_statements_are_solved_for_their_own_recursion_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    solved, solve = [], RecursionSolver.solve_metric
+    monkeypatch.setattr(RecursionSolver, "solve_metric", lambda *which: [solved.append(which[2]), solve(*which)][1])
+    for name, lines in (("f", {8, 9}), ("halve", {2, 3, 4, 5})):
+        assert {place.line for place in al.loads(CALLER)[name].cost().statements} == lines
+        assert any(":" in metric for metric in solved) == (name == "halve")

@@ -10,6 +10,8 @@ import pytest
 
 import archline as al
 from archline.algebra.polynomial import ZERO, Poly
+from archline.analysis.cache.analyse import derive_loop_io_cost
+from archline.analysis.cost import enclose_cost
 from archline.api.running import run
 from archline.energy.caches import Processors, Settings
 from archline.execution.cache import StaticSchedule, WorkStealing
@@ -232,3 +234,13 @@ def test_schedules_are_told_with_the_span_and_their_source() -> None:
 
 def test_nothing_is_said_of_local_arrays_on_other_stacks() -> None:
     assert "work stealing" not in cli("cost", "dense.strassen::strassen", "--procs", "4").out
+
+
+def test_values_at_a_point_do_not_depend_on_points_before() -> None:
+    report = al.algorithm("dense.trisolv::trisolv").cost()
+    points = [{"n": n, "Z": Z, "L": L} for n in (9, 16) for L in (1, 4) for Z in (4, 8, 20, 64)]
+    together = derive_loop_io_cost(report.module, report.node)
+    values = [enclose_cost(together, point) for point in points]
+    assert len({value.upper for value in values}) > 8
+    for point, value in list(zip(points, values, strict=True))[::3]:
+        assert enclose_cost(derive_loop_io_cost(report.module, report.node), point) == value, point

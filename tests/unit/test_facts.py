@@ -240,3 +240,17 @@ def test_sizes_that_are_divided_or_powers() -> None:
     cubes = Facts().with_symbol("n", (ONE,)).with_power_of_two("n", 3, 0)
     assert cubes.restore(a.exponential(2, log * 6)) == n**2
     assert cubes.restore(a.exponential(2, log)) == a.exponential(2, a.log2(n) / 3)
+
+
+def test_facts_with_other_bounds_share_the_symbols_before_the_first_that_differs() -> None:
+    n = Poly.symbol("n")
+    outer = Facts().with_symbol("n", (ONE,))
+    facts = outer.with_symbol("i", (ZERO,), (n - 1,)).with_symbol("j", (ZERO,), (n - 1,))
+    later = Facts().with_symbol("i", (ONE,), (n - 1,)).bounds["i"]
+    changed = facts.with_bounds({**facts.bounds, "i": later})
+    assert changed.without_younger_symbols(frozenset({"n"})) is outer
+    assert changed.positive(Poly.symbol("i"))
+    assert not facts.positive(Poly.symbol("i"))
+    assert not changed.positive(Poly.symbol("j"))
+    without = facts.with_bounds({"n": later, "j": facts.bounds["j"]})
+    assert without.bounds == {"n": later, "j": facts.bounds["j"]}

@@ -244,6 +244,14 @@ def test_values_of_declared_costs_may_be_fractions_and_indices_negative() -> Non
     assert [slider["least"] for slider in data["sliders"] if slider["name"] == "k"] == [-3]
 
 
+def test_two_algorithms_have_values_at_the_same_sizes() -> None:
+    large = DECLARED.replace("real[n]):", "real[n]):\n    where n >= 32")
+    pair = [al.loads(DECLARED)["f"], al.loads(large)["f"]]
+    one, two = HtmlReport(pair, read_settings("n=64,c=1", "--at")).data["targets"]
+    assert one["scale"] == two["scale"]
+    assert [sizes["n"] for sizes in one["scale"]] == [32, 64, 128, 256, 512]
+
+
 def test_the_command_on_the_page_makes_the_page(tmp_path: Path) -> None:
     options = ["--at", "n=8,m=8", "--where", "n >= m", "--machine", "i7-950", "--parameter", "peak=1 Gflop/s"]
     done = cli("report", "dense.gemv::gemv", *options)

@@ -578,6 +578,20 @@ def test_io_at_sizes_is_that_of_the_nearest_point(tmp_path: Path) -> None:
     assert "values at sizes, n = 64, L = 8: the point with values that is nearest to the sliders" in text
 
 
+def test_curves_of_two_algorithms_end_at_the_same_sizes(tmp_path: Path) -> None:
+    other = build_target("other", scale=[{"n": 2**e} for e in range(6, 13, 2)])
+    caches = [64, 512, 4096]
+    values = [[[size["n"] * cache for cache in caches]] for size in other["scale"]]
+    other["io"]["grid"] = {"Z": caches, "L": [8], "lower": values, "upper": values}
+    document = show(tmp_path, build_page(build_target(), other))
+    for label in ("io against the size of the cache", "growth with the sizes"):
+        chart = re.search(rf'<svg[^>]*aria-label="{label}".*?</svg>', document, re.DOTALL)
+        assert chart is not None
+        paths = re.findall(r'<path class="upper" d="M(\S+) [^"]*?([^L "]+) [^ "]+"', chart[0])
+        assert len(paths) == 2, label
+        assert paths[0] == paths[1], label
+
+
 def test_a_ratio_needs_two_exact_values(tmp_path: Path) -> None:
     other = build_target("other")
     other["metrics"][1] = build_metric("work", for_all(exact(["*", 2, LU_WORK])))

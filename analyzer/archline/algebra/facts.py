@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
+from itertools import islice, takewhile
 from operator import attrgetter
 
 from archline.algebra import atoms as a
@@ -109,8 +110,20 @@ class Facts:
         return facts
 
     def with_bounds(self, bounds: dict[str, Bounds]) -> Facts:
-        """Return facts of the same divisibility with other bounds, of symbols from the oldest to the youngest."""
-        return Facts(bounds, self.rewrites, self.quotients, self.powers)
+        """Return facts of the same divisibility with other bounds, of symbols from the oldest to the youngest.
+
+        They share the proofs about the symbols before the first one that differs.
+        """
+        pairs = zip(self.bounds.items(), bounds.items(), strict=False)
+        common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        facts = self
+        while facts._before is not None and len(facts.bounds) > common:
+            facts = facts._before[1]
+        if len(facts.bounds) > common:
+            return Facts(bounds, self.rewrites, self.quotients, self.powers)
+        for name, ends in islice(bounds.items(), len(facts.bounds), None):
+            facts = facts.with_symbol(name, ends.lower, ends.upper)
+        return facts
 
     def without_younger_symbols(self, names: frozenset[str]) -> Facts:
         """Return the facts up to the youngest symbol in `names`; they decide the same about expressions in `names`."""

@@ -271,7 +271,10 @@ def _shared_derivation(module: Module, coarse: bool, model: CostModel) -> Deriva
 
     `coarse` bounds every guard that the sizes do not decide, instead of counting it.
     """
-    return Derivation(module, coarse, model)
+    derivation = Derivation(module, coarse, model)
+    if model is BY_STATEMENT:
+        derivation.recursions.totals = _shared_derivation(module, coarse, STANDARD).recursions
+    return derivation
 
 
 def _derive_within_budget(derived: Callable[[bool], T], factor: int) -> T | str:

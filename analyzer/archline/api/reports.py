@@ -74,9 +74,9 @@ class HtmlReport:
         # Costs of lines take the longest: what a time limit leaves out is theirs, not the verdict's.
         comparison = self._compare() if len(self.reports) == 2 else None
         targets = [
-            TargetData(report, view, list(islice(_iterate_scale(report, point), MAX_SCALE)), moved).build()
-            for report, view, point, moved in zip(
-                self.reports, self.views, self.points, self._iterate_moved_bytes(), strict=True
+            TargetData(report, view, scale, moved).build()
+            for report, view, scale, moved in zip(
+                self.reports, self.views, self._choose_scales(), self._iterate_moved_bytes(), strict=True
             )
         ]
         point = {name: convert_number(value) for values in self.points for name, value in values.items()}
@@ -102,6 +102,14 @@ class HtmlReport:
         for report in self.reports:
             rows = report.including("bytes").view().rows if self.machines and not report.on_grid else ()
             yield next((row for row in rows if row.metric == "bytes"), None)
+
+    def _choose_scales(self) -> list[Sequence[Point]]:
+        """Choose points at which the sizes of each algorithm grow, the same for both so that their curves end alike."""
+        shared = list(islice(_iterate_scales(self.reports, self.points), MAX_SCALE))
+        if len(shared) > 1:
+            return list(zip(*shared, strict=True))
+        alone = (_iterate_scales([report], [point]) for report, point in zip(self.reports, self.points, strict=True))
+        return [[point for (point,) in islice(scale, MAX_SCALE)] for scale in alone]
 
     def _iterate_sliders(self, point: Mapping[str, float]) -> Iterator[dict[str, Any]]:
         for name in point:
@@ -207,15 +215,23 @@ def _propose_point(costs: CostReport, base: int, small: Collection[str]) -> Poin
         return None
 
 
-def _iterate_scale(costs: CostReport, point: Point) -> Iterator[Point]:
-    """Yield points at which all sizes grow together by powers of two, the given one among them."""
-    sizes = [name for name in point if name in costs.names.sizes or name in costs.names.iterations]
+def _iterate_scales(reports: Sequence[CostReport], points: Sequence[Point]) -> Iterator[tuple[Point, ...]]:
+    """Yield points, one for each algorithm, at which all sizes are a power of two times the given ones, least first."""
     for exponent in range(-4, 6):
-        scaled = {name: value * Fraction(2) ** exponent if name in sizes else value for name, value in point.items()}
-        given = {name: value for name, value in scaled.items() if name not in ("Z", "L")}
-        if all(scaled[name] == int(scaled[name]) for name in sizes):
-            with suppress(ArchlineError):
-                yield costs.point(convert_python_values(given))
+        with suppress(ArchlineError):
+            scaled = [_scale_point(*pair, Fraction(2) ** exponent) for pair in zip(reports, points, strict=True)]
+            allowed = tuple(point for point in scaled if point is not None)
+            if len(allowed) == len(reports):
+                yield allowed
+
+
+def _scale_point(costs: CostReport, point: Point, factor: Fraction) -> Point | None:
+    """Return the point with all sizes times a factor; None if these are fractions. Raises ArchlineError."""
+    sizes = [name for name in point if name in costs.names.sizes or name in costs.names.iterations]
+    scaled = {name: value * factor if name in sizes else value for name, value in point.items()}
+    given = {name: value for name, value in scaled.items() if name not in ("Z", "L")}
+    whole = all(scaled[name] == int(scaled[name]) for name in sizes)
+    return costs.point(convert_python_values(given)) if whole else None
 
 
 def _describe_machine(machine: Machine) -> dict[str, Any]:

@@ -83,9 +83,13 @@ class StatementModel(CostModel):
 
     def attribute_call(self, tally: Tally) -> Tally:
         # What the statements of a callee cost is the cost of the call; how often they are executed is not.
-        own = {name: amount for name, amount in tally.sums.items() if not name.startswith(EXECUTIONS.name)}
+        own = {name: amount for name, amount in tally.sums.items() if self.needs_solution(name, called=True)}
         rounds = {name: self.attribute_call(once) for name, once in tally.rounds.items()}
         return self.attribute_all(replace(tally, sums=own, rounds=rounds))
+
+    def needs_solution(self, name: str, called: bool) -> bool:
+        # Totals are of use in calls only, as those of the algorithm itself are derived without its statements.
+        return "." not in name and name != EXECUTIONS.name if called else "." in name
 
 
 def _describe_statement(statement: s.Stmt, before: tuple[s.Stmt, ...], outer: _Statement) -> _Statement:

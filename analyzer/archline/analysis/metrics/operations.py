@@ -113,6 +113,10 @@ class CostModel:
         """Return the tally of a callee's body as a cost of the current statement, where the model splits costs."""
         return tally
 
+    def needs_solution(self, name: str, called: bool) -> bool:
+        """Test whether a recursive algorithm's costs include a metric or kind, or those of a call of it (`called`)."""
+        return True
+
     # Costs other than events
     def count_statement(self, statement: s.Stmt, scope: Scope) -> Tally:
         """Return the cost of one execution of a statement, in addition to its events and inner blocks."""

@@ -75,6 +75,8 @@ class RecursionSolver:
         self._outer = outer
         self._extraction = Extraction(outer)
         self._alike: dict[tuple[s.Algorithm, str], MetricSolution] = {}
+        self.totals: RecursionSolver | None = None
+        """A solver for a model that has some metrics in common, whose solutions are used."""
         self._everywhere: dict[tuple[str, bool], Poly | None] = {}
         self._without_caps: dict[str, Poly | None] = {}
         self._inside: dict[tuple[str, bool], SizeFunction] = {}
@@ -87,13 +89,21 @@ class RecursionSolver:
         """Return the systems of recurrences of a recursive algorithm."""
         return self._extraction.extract_systems(algorithm)
 
-    def derive_tally(self, algorithm: s.Algorithm) -> Tally:
-        """Return the costs of the body of a recursive algorithm, to which the call itself adds 1."""
+    @memoised
+    def derive_tally(self, algorithm: s.Algorithm, called: bool = False) -> Tally:
+        """Return the costs of the body of a recursive algorithm, to which the call itself adds 1.
+
+        Only what a call needs, if it is `called` from outside of the recursion.
+        """
         extracted, model = self.extract_systems(algorithm), self._outer.model
         if (gap := self._missing_termination_proof(algorithm) or extracted.gap) is not None:
             return Tally(gap=gap)
         declared = frozenset[str]().union(*(case.tally.declared for case in extracted.cases))
-        names = [name for name in extracted.systems if model.get_metric(name).name in model.asked]
+        names = [
+            name
+            for name in extracted.systems
+            if model.get_metric(name).name in model.asked and model.needs_solution(name, called)
+        ]
         solved = model.build_tally({name: self.solve_metric(algorithm, name).amount for name in names}, declared)
         return replace(solved, rounds=self.derive_iteration_costs(algorithm))
 
@@ -136,7 +146,7 @@ class RecursionSolver:
 
         Bounds by regimes are replaced by bounds that hold at all sizes, where such are found.
         """
-        costs = self.derive_tally(algorithm)
+        costs = self.derive_tally(algorithm, called=True)
         amounts = {name: self._merge_regimes(algorithm, name, costs.amount(name)) for name in costs.names}
         return replace(self._outer.model.build_tally(amounts, costs.declared), gap=costs.gap, rounds=costs.rounds)
 
@@ -218,7 +228,11 @@ class RecursionSolver:
 
     def _solve_system(self, algorithm: s.Algorithm, metric: str, system: RecurrenceSystem) -> MetricSolution:
         """Solve the recurrences of a metric; metrics with equal systems share one solution."""
-        key = algorithm, _system_key(system)
+        key, totals = (algorithm, _system_key(system)), self.totals
+        if totals is not None and metric in (common := totals._outer.model).asked:
+            solution = totals._alike.get(key)
+            if solution is not None and common.get_metric(metric) == self._outer.model.get_metric(metric):
+                return solution
         if key not in self._alike:
             try:
                 with limit_effort(MAX_EFFORT, own=True):

@@ -103,8 +103,11 @@ GUARD_FILTERS: tuple[Callable[[Poly, Scope], bool], ...] = (
 class RecursionCosts(Protocol):
     """Solves recursive algorithms."""
 
-    def derive_tally(self, algorithm: s.Algorithm) -> Tally:
-        """Return the costs of the body of a recursive algorithm, to which the call itself adds 1."""
+    def derive_tally(self, algorithm: s.Algorithm, called: bool = False) -> Tally:
+        """Return the costs of the body of a recursive algorithm, to which the call itself adds 1.
+
+        Only what a call needs, if it is `called` from outside of the recursion.
+        """
 
     def derive_iteration_costs(self, algorithm: s.Algorithm) -> Mapping[str, Tally]:
         """Return the cost of an iteration of each loop without a bound in any call, in the sizes of the first call."""
@@ -202,6 +205,8 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
         Iterations that are bounded over the whole call of the caller are left to it: the calls may share them.
         """
+        if self._solves and find_recursive_component(self.module, target):
+            return self.recursions.derive_tally(target, called=True)
         resolved, _ = self.derive_algorithm(target)
         caller = next(reversed(self._open), None)
         unresolved = self._unresolved.get(target)

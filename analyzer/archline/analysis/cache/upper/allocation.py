@@ -29,7 +29,7 @@ from archline.analysis.cache.residency.single import (
     iterate_window_residencies,
     make_walk_key,
 )
-from archline.analysis.cache.upper.evaluate import AllocationPlan, RetainClasses, RetainRows, Retention
+from archline.analysis.cache.upper.evaluate import AllocationPlan, RetainClasses, RetainRows, Retention, Retentions
 from archline.analysis.cache.upper.pareto import ParetoChoices, ResidencyChoice, concatenate_choices
 from archline.expr.intervals import EvaluationError, Number
 from archline.ir.factored import UnboundedError
@@ -431,7 +431,7 @@ class AllocationPlanner:
         inside = ((number, region) for number, region in enumerate(self._regions) if loop is None or id(loop) in region)
         return tuple(number for number, region in inside if not any(id(outer) in region for outer in given_up))
 
-    def _find_retentions(self, units: tuple[Resident, ...]) -> tuple[tuple[Retention, ...], ...]:
+    def _find_retentions(self, units: tuple[Resident, ...]) -> tuple[Retentions, ...]:
         """Find for each array retentions that use lines a plan leaves over; empty if that takes too much effort."""
         owner = {id(reference): unit for unit in units for reference in unit.references}
         try:
@@ -442,12 +442,12 @@ class AllocationPlanner:
 
     def _iterate_array_retentions(
         self, clusters: Iterable[ReferenceCluster], owner: Mapping[int, Resident]
-    ) -> Iterator[Retention]:
+    ) -> Iterator[tuple[Retention, ...]]:
         """Yield retentions for clusters whose residencies in the plan hold no other references."""
         for cluster in clusters:
             units = tuple(dict.fromkeys(owner[id(reference)] for reference in cluster.references))
             if sum(len(unit.references) for unit in units) == len(cluster.references):
-                yield from self._list_retentions(units, cluster)
+                yield self._list_retentions(units, cluster)
 
     @memoised
     def _row_split_search(self, _: Array) -> RowSplitSearch:
@@ -468,18 +468,18 @@ class AllocationPlanner:
         for unit in cluster.units:
             if unit in units or unit.scratch:
                 continue
+            misses = fetched, unit.misses
+            totals = *misses, held, unit.space
             for classes in unit.classes:
-                yield RetainClasses(
-                    references, (fetched, unit.misses, *classes), self._find_regions_inside(unit.loop, unit.given_up)
-                )
+                regions = self._find_regions_inside(unit.loop, unit.given_up)
+                yield RetainClasses(references, misses, classes, regions)
             for side in splits.iterate_sides(unit, units) if not unit.given_up else ():
                 find = partial(splits.derive_split, unit, units, side)
-                yield RetainRows(
-                    references, (fetched, unit.misses, held, unit.space), unit.loop, find, self._find_regions_inside
-                )
+                yield RetainRows(references, totals, unit.loop, find, self._find_regions_inside)
         for loop, lines, windows in cluster.pins:
             line_moves = lines * windows * max(reference.moves for reference in cluster.references)
-            yield RetainClasses(references, (fetched, line_moves, ONE, ZERO, lines), self._find_regions_inside(loop))
+            regions = self._find_regions_inside(loop)
+            yield RetainClasses(references, (fetched, line_moves), (ONE, ZERO, lines), regions)
 
 
 def select_pareto_plans(

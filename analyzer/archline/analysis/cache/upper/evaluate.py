@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import chain
+from itertools import chain, groupby
 from math import ceil, floor, inf, isfinite
 from operator import attrgetter
 
@@ -35,6 +35,8 @@ TakenLines = tuple[tuple[Number, tuple[int, ...]], ...]
 """Numbers of lines, each with the regions in which they are held."""
 MAX_SPLIT_PLANS = 8
 """The number of plans in which a part of the rows is tried with other residencies."""
+MAX_KEPT_POINTS = 8
+"""The number of points at which values are kept for other Z: those of the splits that are tried of one loop."""
 
 
 @record(eq=False)
@@ -88,74 +90,112 @@ def subtract_taken(spare: Sequence[Number], taken: TakenLines) -> list[Number]:
 
 @dataclass(eq=False)
 class PointCache:
-    """Caches values of expressions, and savings derived from them, at one point of sizes."""
+    """Caches values of expressions, and savings derived from them, at one point of sizes and L, for every Z."""
 
     compiled: CompiledBounds
     sizes: Mapping[str, int]
     known: dict[Hashable, tuple[Number, ...]] = field(default_factory=dict)
     taken: dict[tuple[RetainRows, Number], tuple[Number, ...]] = field(default_factory=dict)
     savings: dict[tuple[RetainRows, tuple[Number, ...]], Saving] = field(default_factory=dict)
-    _environments: dict[Number, Environment] = field(default_factory=dict)
+    potentials: dict[int, list[tuple[Potential, int, Sequence[Retention]]]] = field(default_factory=dict)
+    _evaluated: dict[Number, tuple[Environment, dict[Compute, Number]]] = field(default_factory=dict)
 
     def evaluate_once(self, owner: Hashable, values: Iterable[Poly]) -> tuple[Number, ...]:
         """Evaluate the expressions of an owner at the point, and cache the values. Raises EvaluationError."""
-        if owner not in self.known:
-            self.known[owner] = tuple(self.at(owner, values))
-        return self.known[owner]
+        numbers = self.known.get(owner)
+        if numbers is None:
+            numbers = self.known[owner] = tuple(self.at(owner, values))
+        return numbers
 
     def at(self, owner: Hashable, values: Iterable[Poly], cut: Number = 0) -> list[Number]:
         """Evaluate the expressions of an owner with the row `cut` as the split. Raises EvaluationError."""
-        compiler, functions = self.compiled.compiler, self.compiled.compile_values(owner, values)
-        if cut not in self._environments:
+        functions = self.compiled.compile_values(owner, values)
+        if cut not in self._evaluated:
             numbers = [self.sizes[name] for name in self.compiled.names]
-            self._environments[cut] = compiler.make_environment([*numbers, cut])
-        environment = self._environments[cut]
-        compiler.extend_environment(environment)
-        return [compute(environment) for compute in functions]
+            self._evaluated[cut] = self.compiled.compiler.make_environment([*numbers, cut]), {}
+        environment, evaluated = self._evaluated[cut]
+        self.compiled.compiler.extend_environment(environment)
+        # Owners share most of their expressions.
+        for compute in functions:
+            if compute not in evaluated:
+                evaluated[compute] = compute(environment)
+        return [evaluated[compute] for compute in functions]
 
-    def rank_retentions(self, retentions: Iterable[Retention], spare: Sequence[Number]) -> list[RankedRetention]:
-        """Sort the retentions that may save misses by their estimated maximum saving, largest first."""
-        entries = (
-            (-retention.estimate_max_saving(self, spare), number, retention)
-            for number, retention in enumerate(retentions)
-        )
-        return sorted(entry for entry in entries if entry[0] < 0)
+    def list_candidates(self, plan: AllocationPlan, spare: Sequence[Number]) -> list[list[Candidates]]:
+        """List the retentions for each array that may save misses in `spare` lines, with estimates of their savings."""
+        rooms: dict[tuple[int, ...], Number] = {}
+        result = []
+        for group in plan.retentions:
+            candidates, first = [], 0
+            for retentions in group:
+                for (estimate, limit), position, run in self._find_potentials(retentions):
+                    if limit is not None:
+                        regions, held, lines = limit
+                        room = rooms.get(regions)
+                        if room is None:
+                            room = rooms[regions] = min([spare[region] for region in regions])
+                        estimate *= min(1.0, MAX_DENSITY_RATIO * (to_float(room + held) / lines))
+                    if estimate > 0:
+                        candidates.append((estimate, first + position, run))
+                first += len(retentions)
+            result.append(candidates)
+        return result
+
+    def _find_potentials(self, retentions: tuple[Retention, ...]) -> list[tuple[Potential, int, Sequence[Retention]]]:
+        """Find runs of retentions that may save misses in some number of lines, each with the position of its first."""
+        # Plans share tuples, whose hashes are those of all elements.
+        result = self.potentials.get(id(retentions))
+        if result is None:
+            result, position = [], 0
+            for _, run in groupby(retentions, key=lambda retention: id(retention.totals)):
+                members = tuple(run)
+                potential = members[0].estimate_potential(self)
+                if potential[0] > 0:
+                    result.append((potential, position, members))
+                position += len(members)
+            self.potentials[id(retentions)] = result
+        return result
 
 
 @record(eq=False)
 class RetainClasses:
     """A retention of some classes of lines, held as another residency would; other classes are fetched as before.
 
-    `values` are the misses before, the misses of the other residency, the lines of each class, the lines common to
-    all classes, and the number n of classes. The best t classes save at least t/n of the saving of all.
+    `totals` are the misses before and the misses of the other residency; `amounts` the lines of each class, the lines
+    common to all classes, and the number n of classes. The best t classes save at least t/n of the saving of all.
     """
 
     references: frozenset[Reference]
-    values: tuple[Poly, ...]
+    totals: tuple[Poly, ...]
+    amounts: tuple[Poly, Poly, Poly]
     regions: tuple[int, ...]
 
-    def estimate_max_saving(self, point: PointCache, _: Sequence[Number]) -> float:
-        """Estimate the largest saving that is possible with any number of lines that the plan leaves over."""
-        fetched, instead, *_ = point.evaluate_once(self, self.values)
-        return max(0.0, to_float(fetched - instead))
+    @cached_property
+    def values(self) -> tuple[Poly, ...]:
+        """The expressions that the saving depends on."""
+        return *self.totals, *self.amounts
+
+    def estimate_potential(self, point: PointCache) -> Potential:
+        """Estimate the saving of all classes, as a few lines may hold each class."""
+        fetched, instead, *_ = point.evaluate_once((self, "totals"), self.totals)
+        return to_float(fetched - instead), None
 
     def compute_saving(self, point: PointCache, spare: Sequence[Number]) -> Saving:
         """Compute the saving of as many classes as fit."""
         fetched, instead, lines, once, classes = point.evaluate_once(self, self.values)
-        retained = self._count_fitting_classes(point, spare)
+        retained = self._count_fitting(spare, lines, once, classes)
         if not retained:
             return NO_SAVING
         return Saving(((retained * lines + once, self.regions),), Fraction(fetched - instead) * retained / classes)
 
     def estimate_saving(self, point: PointCache, spare: Sequence[Number]) -> float:
         """Estimate as a float the saving of as many classes as fit, as exact fractions are slow."""
-        fetched, instead, *_, classes = point.evaluate_once(self, self.values)
-        retained = self._count_fitting_classes(point, spare)
+        fetched, instead, lines, once, classes = point.evaluate_once(self, self.values)
+        retained = self._count_fitting(spare, lines, once, classes)
         return to_float(fetched - instead) * to_float(retained) / to_float(classes) if retained else 0.0
 
-    def _count_fitting_classes(self, point: PointCache, spare: Sequence[Number]) -> Number:
+    def _count_fitting(self, spare: Sequence[Number], lines: Number, once: Number, classes: Number) -> Number:
         """Count the classes of the retention that fit in the `spare` lines, which the rest of the plan leaves free."""
-        _, _, lines, once, classes = point.evaluate_once(self, self.values)
         room = min([spare[region] for region in self.regions]) - once
         return max(0, min(classes, room // lines if lines else classes if room >= 0 else 0))
 
@@ -170,7 +210,7 @@ class RetainRows:
     """
 
     references: frozenset[Reference]
-    totals: tuple[Poly, Poly, Poly, Poly]
+    totals: tuple[Poly, ...]
     loop: Loop | None
     find: Callable[[], RowSplit | None]
     regions: Callable[[Loop | None], tuple[int, ...]]
@@ -202,13 +242,13 @@ class RetainRows:
             for number in numbers
         ]
 
-    def estimate_max_saving(self, point: PointCache, spare: Sequence[Number]) -> float:
-        """Estimate the largest saving in spare lines, as some rows save up to about MAX_DENSITY_RATIO times average."""
-        fetched, instead, held, lines = point.evaluate_once(self, self.totals)
-        if (fetched - instead) * NEGLIGIBLE_SAVING_DIVISOR < fetched:
-            return 0.0
-        share = to_float(min([spare[region] for region in self._loop_regions]) + held) / max(1.0, to_float(lines))
-        return to_float(fetched - instead) * min(1.0, MAX_DENSITY_RATIO * share)
+    def estimate_potential(self, point: PointCache) -> Potential:
+        """Estimate the saving of all rows, 0 if it is negligible; some save up to MAX_DENSITY_RATIO times average."""
+        fetched, instead, held, lines = point.evaluate_once((self, "totals"), self.totals)
+        saved = fetched - instead
+        if saved * NEGLIGIBLE_SAVING_DIVISOR < fetched:
+            return 0.0, None
+        return to_float(saved), (self._loop_regions, held, max(1.0, to_float(lines)))
 
     def compute_saving(self, point: PointCache, spare: Sequence[Number]) -> Saving:
         """Compute the saving of as many rows as fit."""
@@ -226,7 +266,7 @@ class RetainRows:
     def _retain_most_rows(self, split: RowSplit, point: PointCache, spare: Sequence[Number]) -> Saving:
         """Find the largest number of rows that fit in the spare lines, and their saving; NO_SAVING if not positive."""
         step, last, *_ = point.evaluate_once(split, (split.step, split.last, *(half.instead for half in split.halves)))
-        max_rows = ceil(last / Fraction(step))
+        max_rows = -(-last // step)
 
         def split_row(rows: int) -> Number:
             return min(last, (rows if split.before else max_rows - rows) * step)
@@ -261,6 +301,13 @@ class RetainRows:
 
 
 Retention = RetainClasses | RetainRows
+Retentions = tuple[tuple[Retention, ...], ...]
+"""The retentions of the clusters of an array."""
+Potential = tuple[float, tuple[tuple[int, ...], Number, float] | None]
+"""An estimate of the saving in any number of lines. If it is in proportion to the lines: the regions that have them,
+the lines held before, and those that save so much."""
+Candidates = tuple[float, int, Sequence[Retention]]
+"""Retentions for the same references with one estimate of their savings, and the position of the first in the list."""
 RankedRetention = tuple[float, int, Retention]
 """The negated estimate of the maximum saving, the position in the unsorted list, and the retention."""
 
@@ -305,13 +352,14 @@ class AllocationPlan:
     """One residency for each reference; if the lines that each region needs fit in the cache, io is at most `misses`.
 
     A region is the set of loops around some references: lines held in a region compete for the cache. `find` derives
-    for each array the retentions in lines that the plan does not need, which are needed only for values at sizes.
+    for each array the retentions in lines that the plan does not need, which are needed only for values at sizes; those
+    of one cluster of references are one tuple for all plans that hold it alike.
     """
 
     units: tuple[Resident, ...]
     needs: tuple[Poly, ...]
     misses: Poly
-    find: Callable[[], tuple[tuple[Retention, ...], ...]] = tuple
+    find: Callable[[], tuple[Retentions, ...]] = tuple
 
     @property
     def values(self) -> tuple[Poly, ...]:
@@ -319,8 +367,8 @@ class AllocationPlan:
         return self.misses, *self.needs
 
     @cached_property
-    def retentions(self) -> tuple[tuple[Retention, ...], ...]:
-        """The retentions in lines that the plan does not need, for each array."""
+    def retentions(self) -> tuple[Retentions, ...]:
+        """The retentions in lines that the plan does not need, for each array, by cluster."""
         return self.find()
 
 
@@ -330,14 +378,15 @@ class PlanUpperBound:
 
     plans: Sequence[AllocationPlan]
     facts: Facts
+    _points: dict[frozenset[tuple[str, int]], PointCache] = field(default_factory=dict, repr=False)
 
     def at(self, sizes: Mapping[str, int], spare: bool = True) -> int:
         """Evaluate the bound at sizes, Z and L; Z >= L. Raises EvaluationError.
 
         With `spare`, lines of the cache that a plan does not need retain parts of arrays.
         """
-        point = self.make_point_cache(sizes)
-        fitting = list(self.fitting_plans(point))
+        point = self.find_point_cache(sizes)
+        fitting = list(self.fitting_plans(point, sizes["Z"] // sizes["L"]))
         if not fitting:
             raise EvaluationError("no upper bound is known for so small a cache")
         fewest = min(bound for _, bound, _ in fitting)
@@ -355,21 +404,32 @@ class PlanUpperBound:
                 fewest = min(fewest, plan.at(point, rows=True))
         return floor(fewest)
 
-    def make_point_cache(self, sizes: Mapping[str, int]) -> PointCache:
-        """Make a cache of values at `sizes`; expressions are compiled once for each set of names."""
-        return PointCache(self._compiled_bounds(frozenset(sizes)), sizes)
+    def find_point_cache(self, sizes: Mapping[str, int]) -> PointCache:
+        """Find or make the cache of values at `sizes`, at any Z if that only decides whether plans fit."""
+        key = frozenset(item for item in sizes.items() if self._has_capacity or item[0] != "Z")
+        if key not in self._points:
+            if len(self._points) >= MAX_KEPT_POINTS:
+                del self._points[next(iter(self._points))]
+            compiled = self._compiled_bounds(frozenset(name for name, _ in key))
+            self._points[key] = PointCache(compiled, dict(key))
+        return self._points[key]
+
+    @cached_property
+    def _has_capacity(self) -> bool:
+        """True if Z may occur in lines and misses: programs cannot compute with it, but facts may bound sizes by it."""
+        others = (bounds for name, bounds in self.facts.bounds.items() if name != "Z")
+        return any("Z" in end.names for bounds in others for end in (*bounds.lower, *bounds.upper))
 
     @memoised
     def _compiled_bounds(self, names: frozenset[str]) -> CompiledBounds:
         return CompiledBounds(tuple(sorted(names)), self.facts.restore)
 
-    def fitting_plans(self, point: PointCache) -> Iterator[tuple[AllocationPlan, Number, list[Number]]]:
+    def fitting_plans(self, point: PointCache, capacity: int) -> Iterator[tuple[AllocationPlan, Number, list[Number]]]:
         """Yield the plans that fit, with their misses and the lines that they leave over in each region."""
-        capacity = point.sizes["Z"] // point.sizes["L"]
         for plan in self.plans:
-            spare = [capacity - need for need in point.at(plan, plan.needs)]
+            spare = [capacity - need for need in point.evaluate_once(plan, plan.needs)]
             if min(spare, default=0) >= 0:
-                yield plan, point.at((plan, "misses"), (plan.misses,))[0], spare
+                yield plan, point.evaluate_once((plan, "misses"), (plan.misses,))[0], spare
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -378,8 +438,7 @@ class PlanUpperBound:
         values |= {
             value
             for plan in self.plans
-            for group in plan.retentions
-            for retention in group
+            for retention in chain.from_iterable(chain.from_iterable(plan.retentions))
             for value in retention.values
         }
         return frozenset({"L"}.union(*(self.facts.restore(value).names for value in values)) - {SPLIT_ROW})
@@ -387,25 +446,25 @@ class PlanUpperBound:
 
 @record(eq=False)
 class PlanWithSpareLines:
-    """A plan that fits at a point: its misses, the lines left over by region, and ranked retentions by array.
+    """A plan that fits at a point: its misses, the lines left over by region, and retentions by array.
 
     `hope` estimates the fewest misses that retentions can achieve.
     """
 
     bound: Number
     spare: list[Number]
-    groups: Sequence[Sequence[RankedRetention]]
+    groups: Sequence[Sequence[Candidates]]
     hope: float
 
     @classmethod
     def of(cls, point: PointCache, plan: AllocationPlan, bound: Number, spare: list[Number]) -> PlanWithSpareLines:
-        """Rank the retentions of a plan for the lines that it leaves over (`spare`); `bound` are its misses."""
-        groups = [point.rank_retentions(group, spare) for group in plan.retentions] if any(spare) else []
+        """Find the retentions of a plan for the lines that it leaves over (`spare`); `bound` are its misses."""
+        groups = point.list_candidates(plan, spare) if any(spare) else []
         # The saving of a retention is divided equally among its references.
         shares: dict[Reference, float] = {}
-        for negated, _, retention in chain.from_iterable(groups):
+        for estimate, _, (retention, *_) in chain.from_iterable(groups):
             for reference in retention.references:
-                shares[reference] = max(shares.get(reference, 0.0), -negated / len(retention.references))
+                shares[reference] = max(shares.get(reference, 0.0), estimate / len(retention.references))
         hope = to_float(bound) - sum(shares.values())
         return cls(bound, spare, groups, hope if isfinite(hope) else -inf)
 
@@ -415,17 +474,28 @@ class PlanWithSpareLines:
         Without `rows`, only retentions of classes are used.
         """
         bound, spare = self.bound, self.spare
-        groups = [[entry for entry in ranked if rows or isinstance(entry[2], RetainClasses)] for ranked in self.groups]
+        groups = [_rank_retentions(group, rows) for group in self.groups]
         # Lines go to the retention that saves most for each line; the rest goes to other arrays or references.
         while groups:
-            candidates = [(select_best_retention(ranked, point, spare), ranked) for ranked in groups]
-            densities = [(pair[1].saved / pair[1].lines, ranked) for pair, ranked in candidates if pair is not None]
+            before = spare
+            found = ((select_best_retention(ranked, point, spare), ranked) for ranked in groups)
+            candidates = [(best, ranked) for best, ranked in found if best is not None]
             groups = []
-            for _, ranked in sorted(densities, key=lambda entry: -entry[0]):
-                best = select_best_retention(ranked, point, spare)
-                if best is not None:
-                    chosen, saving = best
+            for best, ranked in sorted(candidates, key=lambda entry: -entry[0][1].saved / entry[0][1].lines):
+                chosen = best if spare is before else select_best_retention(ranked, point, spare)
+                if chosen is not None:
+                    retention, saving = chosen
                     bound -= saving.saved
                     spare = subtract_taken(spare, saving.taken)
-                    groups.append([entry for entry in ranked if not entry[2].references & chosen.references])
+                    groups.append([entry for entry in ranked if entry[2].references.isdisjoint(retention.references)])
         return bound
+
+
+def _rank_retentions(candidates: Sequence[Candidates], rows: bool) -> list[RankedRetention]:
+    """Sort the retentions of an array by their estimated maximum saving, largest first; without `rows`, of classes."""
+    return sorted(
+        (-estimate, position, retention)
+        for estimate, first, run in candidates
+        if rows or isinstance(run[0], RetainClasses)
+        for position, retention in enumerate(run, first)
+    )

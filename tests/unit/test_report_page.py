@@ -561,21 +561,27 @@ def test_values_at_sizes_replace_forms_only_at_these_sizes(tmp_path: Path) -> No
         assert note in read_text(document)
 
 
-def test_io_at_sizes_is_that_of_the_nearest_point(tmp_path: Path) -> None:
+def test_values_of_io_at_sizes_hold_at_these_alone(tmp_path: Path) -> None:
+    """Between caches with values, the lower bound is that of the larger one, and the upper one that of the smaller."""
     target = build_target()
-    caches, lines = [8, 64, 512, 4096], [1, 8]
-    values = [[[size["n"] * line * cache for cache in caches] for line in lines] for size in target["scale"]]
+    caches = [8, 64, 512, 4096]
     target["io"]["grid"] = {
         "Z": caches,
-        "L": lines,
-        "lower": values,
-        "upper": [[[2 * v for v in b] for b in a] for a in values],
+        "L": [8],
+        "lower": [[[size["n"] * 60 - cache // 512 for cache in caches]] for size in target["scale"]],
+        "upper": [[[size["n"] * 70 - cache // 512 for cache in caches]] for size in target["scale"]],
     }
-    document = show(tmp_path, build_page(target), "#n=70&Z=600&L=7")
-    assert read_cards(document)[3] == f"{64 * 8 * 512} ... {2 * 64 * 8 * 512} lines"
-    text = read_text(document)
-    assert "values at sizes, n = 64, L = 8, Z = 512" in text
-    assert "values at sizes, n = 64, L = 8: the point with values that is nearest to the sliders" in text
+    for fragment, value, remark in (
+        ("#n=64&Z=512&L=8", "3839 ... 4479 lines", "values at sizes"),
+        ("#n=64&Z=600&L=8", "3832 ... 4479 lines", "values at sizes, of the next caches with values"),
+        ("#n=64&Z=5000&L=8", "512 ... 4472 lines", "values at sizes, of the next caches with values"),
+        ("#n=70&Z=512&L=8", None, "bounds of the forms; sharper values are known at n = 64, L = 8"),
+        ("#n=64&Z=512&L=4", None, "bounds of the forms; sharper values are known at n = 64, L = 8"),
+    ):
+        document = show(tmp_path, build_page(target), fragment)
+        plain = show(tmp_path, build_page(build_target()), fragment)
+        assert read_cards(document)[3] == (value or read_cards(plain)[3])
+        assert remark in read_text(document)
 
 
 def test_curves_of_two_algorithms_end_at_the_same_sizes(tmp_path: Path) -> None:

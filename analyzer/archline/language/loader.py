@@ -11,9 +11,18 @@ from archline.language import syntax as s
 from archline.language.checking import check, load_if_valid
 from archline.language.diagnostics import error, suggest_closest
 from archline.language.elaboration import declare_program
+from archline.language.kept_algorithms import get_memory
 from archline.language.model import Module
 from archline.language.parser import parse
-from archline.language.source import decode_source, is_path, note_read, path_exists, read_source
+from archline.language.source import (
+    decode_source,
+    is_path,
+    note_read,
+    path_exists,
+    read_current_text,
+    read_source,
+    record_reads,
+)
 from archline.resources import find_resource
 
 
@@ -92,13 +101,39 @@ class _Loader:
     def load_file(self, path: Path) -> Module:
         source = read_source(path)
         key = path.resolve()
-        if key not in self._modules:
+        if key not in self._modules and not self._recall_module(path, key):
             self._loading.append(key)
             try:
-                self._modules[key] = self.load_source(source, path.parent)
+                with record_reads() as reads:
+                    self._modules[key] = self.load_source(source, path.parent)
             finally:
                 self._loading.pop()
+                for file, text in reads.items():
+                    note_read(file, text)
+            memory = get_memory()
+            if memory and self._loading:
+                memory.modules[str(path), key] = {**reads, path: source.text}, dict(self._modules)
         return self._modules[key]
+
+    def _recall_module(self, path: Path, key: Path) -> bool:
+        """Add a module, with those it uses, that an earlier load has read from the same texts; False if there is none.
+
+        Modules of this load stay: each file has one.
+        """
+        memory = get_memory()
+        recalled = memory.modules.get((str(path), key)) if memory and self._loading else None
+        if memory is None or recalled is None:
+            return False
+        reads, modules = recalled
+        for file, text in reads.items():
+            note_read(file, text)
+        if any(read_current_text(file) != text for file, text in reads.items()) or any(
+            file in self._loading or self._modules.get(file, module) is not module for file, module in modules.items()
+        ):
+            return False
+        memory.modules.move_to_end((str(path), key))
+        self._modules |= modules
+        return True
 
     def load_source(self, source: Source, folder: Path | None) -> Module:
         """Return the module of a text; its `use` looks in `folder` before the standard library."""

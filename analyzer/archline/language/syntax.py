@@ -5,7 +5,7 @@ docs/reference/language.md explains their meaning.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
@@ -577,12 +577,16 @@ Item: TypeAlias = Use | Extern | Claim | Algorithm
 
 @record(eq=False)
 class Program:
-    """A parsed file. `broken` names the algorithms with syntax errors, which were repaired to find further ones."""
+    """A parsed file. `broken` names the algorithms with syntax errors, which were repaired to find further ones.
+
+    `texts` has the text of each item whose tree depends on nothing else.
+    """
 
     source: Source = field(repr=False)
     items: tuple[Item, ...]
     comments: tuple[Comment, ...] = ()
     broken: frozenset[str] = frozenset()
+    texts: Mapping[Item, str] = field(default_factory=dict, repr=False)
 
     @property
     def algorithms(self) -> tuple[Algorithm, ...]:

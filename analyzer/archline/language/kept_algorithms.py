@@ -13,14 +13,13 @@ import pickle
 import re
 from bisect import bisect_right
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from archline.expr.build import DERIVED
 from archline.expr.text import format_fact
 from archline.expr.tree import Node, Source, Span
 from archline.language import surface
@@ -103,8 +102,8 @@ class _Place:
     ends: tuple[int, ...]
 
 
-class _ForeignNodeError(Exception):
-    """A node of what is known belongs to another algorithm of the file: its copy would not be in that algorithm."""
+class _SharedNodeError(Exception):
+    """Facts about a node were found elsewhere, or its place is elsewhere: a copy of it would not be the same node."""
 
 
 def _place_span(
@@ -123,26 +122,25 @@ def _place_span(
 
 
 class _Pickler(pickle.Pickler):
-    def __init__(self, stream: io.BytesIO, known: Known, program: s.Program, place: _Place) -> None:
+    """Writes what is known; `types` are those of all nodes of the program and of the files that it uses."""
+
+    def __init__(
+        self, stream: io.BytesIO, known: Known, source: Source, place: _Place, types: Container[object]
+    ) -> None:
         super().__init__(stream, pickle.HIGHEST_PROTOCOL)
-        self._algorithm, self._source, self._place = known.algorithm, program.source, place
-        self._foreign = {item.span.line for item in program.algorithms if item is not known.algorithm}
+        self._known, self._source, self._place, self._types = known, source, place, types
         self.others: dict[object, int] = {}
 
     def persistent_id(self, part: object) -> object:
         match part:
-            case Node(span=Span(source=source)) if source is self._source:
-                if isinstance(part, s.Algorithm | s.Extern) and part is not self._algorithm:
-                    return part.name
-                if self._place.lines[self._find_item(part.span)] in self._foreign:
-                    raise _ForeignNodeError
-                return None
-            case Node(span=Span(source=source)) if source is DERIVED.source:
-                return None
-            case Node() | Module():
+            case s.Algorithm() | s.Extern() if part is not self._known.algorithm and part.span.source is self._source:
+                return part.name
+            case Source() if part is self._source:
+                return -1
+            case s.Algorithm() | s.Extern() | Source() | Module() if part is not self._known.algorithm:
                 return self.others.setdefault(part, len(self.others))
-            case Source():
-                return -1 if part is self._source else self.others.setdefault(part, len(self.others))
+            case Node() if part in self._types and part not in self._known.facts.types:
+                raise _SharedNodeError
             case _:
                 return None
 
@@ -158,7 +156,7 @@ class _Pickler(pickle.Pickler):
         """Return the number of the item that a span is in."""
         number = bisect_right(self._place.lines, span.line) - 1
         if number < 0 or span.end_line > self._place.ends[number]:
-            raise _ForeignNodeError
+            raise _SharedNodeError
         return number
 
 
@@ -267,18 +265,18 @@ class KeptAlgorithms:
         for reader in self._readers.values():
             yield reader.read_rest(definitions)
 
-    def keep_algorithm(self, program: s.Program, known: Known) -> None:
-        """Keep what is known of an algorithm of a program."""
+    def keep_algorithm(self, known: Known, types: Container[object]) -> None:
+        """Keep what is known of an algorithm, one of those whose nodes, and those that they use, have `types`."""
         place = self._places.get(known.algorithm.span.line)
         if place is None:
             return
         stream = io.BytesIO()
-        pickler = _Pickler(stream, known, program, place)
+        pickler = _Pickler(stream, known, self._source, place, types)
         try:
             # The first part has no references to other algorithms, which may not have been read yet.
             pickler.dump((known.algorithm, known.header))
             pickler.dump((known.facts, known.signature, known.surroundings, known.effort, known.settled))
-        except _ForeignNodeError:
+        except _SharedNodeError:
             return
         self._memory.algorithms[self._make_key(place)] = _Kept(stream.getvalue(), tuple(pickler.others))
 

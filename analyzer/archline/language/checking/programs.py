@@ -143,7 +143,7 @@ def _check_as_written(
                 efforts = effort, file.efforts.get(algorithm, 0)
                 signature, is_settled = signatures[algorithm], not findings.diagnostics
                 new = Known(algorithm, header, own, signature, surroundings, efforts, is_settled)
-                elaborated.kept.keep_algorithm(program, new)
+                elaborated.kept.keep_algorithm(new, facts.types)
     if findings.diagnostics:
         found = join_safe_edits(findings.diagnostics, INT_DIVISION)
         raise ArchlineError(sorted(found, key=lambda diagnostic: _get_position_key(program, diagnostic)))

@@ -11,13 +11,14 @@ from archline.language import syntax as s
 from archline.language.checking import check, load_if_valid
 from archline.language.diagnostics import error, suggest_closest
 from archline.language.elaboration import declare_program
-from archline.language.kept_algorithms import get_memory
+from archline.language.incremental import LoadedModule, get_load_cache
 from archline.language.model import Module
 from archline.language.parser import parse
 from archline.language.source import (
     decode_source,
     is_path,
     note_read,
+    note_reads,
     path_exists,
     read_current_text,
     read_source,
@@ -95,43 +96,45 @@ class _Loader:
     """Loads each file once, and reports files that use each other in a cycle."""
 
     def __init__(self) -> None:
-        self._modules: dict[Path, Module] = {}
+        self._modules: dict[Path, LoadedModule] = {}
         self._loading: list[Path] = []
 
     def load_file(self, path: Path) -> Module:
         source = read_source(path)
         key = path.resolve()
-        if key not in self._modules and not self._recall_module(path, key):
+        if key not in self._modules and not self._load_from_cache(path, key):
             self._loading.append(key)
             try:
                 with record_reads() as reads:
-                    self._modules[key] = self.load_source(source, path.parent)
+                    note_read(path, source.text)
+                    self._modules[key] = self.load_source(source, path.parent), reads
             finally:
                 self._loading.pop()
-                for file, text in reads.items():
-                    note_read(file, text)
-            memory = get_memory()
-            if memory and self._loading:
-                memory.modules[str(path), key] = {**reads, path: source.text}, dict(self._modules)
-        return self._modules[key]
+                note_reads(reads)
+            cache = get_load_cache()
+            if cache and self._loading:
+                files = (file.resolve() for file in reads)
+                cache.modules[str(path), key] = {file: self._modules[file] for file in files if file in self._modules}
+        module, reads = self._modules[key]
+        note_reads(reads)
+        return module
 
-    def _recall_module(self, path: Path, key: Path) -> bool:
-        """Add a module, with those it uses, that an earlier load has read from the same texts; False if there is none.
+    def _load_from_cache(self, path: Path, key: Path) -> bool:
+        """Add a module, and those that it uses, from an earlier load of the same texts; return whether there is one.
 
-        Modules of this load stay: each file has one.
+        A file that is being loaded, or that has been, has no other module than that.
         """
-        memory = get_memory()
-        recalled = memory.modules.get((str(path), key)) if memory and self._loading else None
-        if memory is None or recalled is None:
+        cache = get_load_cache()
+        modules = cache.modules.get((str(path), key)) if cache and self._loading else None
+        if cache is None or modules is None:
             return False
-        reads, modules = recalled
-        for file, text in reads.items():
-            note_read(file, text)
+        reads = modules[key][1]
+        note_reads(reads)
         if any(read_current_text(file) != text for file, text in reads.items()) or any(
             file in self._loading or self._modules.get(file, module) is not module for file, module in modules.items()
         ):
             return False
-        memory.modules.move_to_end((str(path), key))
+        cache.modules.move_to_end((str(path), key))
         self._modules |= modules
         return True
 

@@ -120,9 +120,10 @@ class ArchlineServer(LanguageServer):
         try:
             analysis = self.documents.find_analysis(uri)
             if analysis is not None:
-                self.worker.cancel_stale(analysis.path, {analysis.make_key(node) for node in analysis.algorithms})
                 found = [convert_diagnostic(analysis, diagnostic) for diagnostic in analysis.diagnostics]
                 self.text_document_publish_diagnostics(t.PublishDiagnosticsParams(uri, found, analysis.version))
+                if self.worker.is_asked(analysis.path):
+                    self.worker.cancel_stale(analysis.path, {analysis.make_key(node) for node in analysis.algorithms})
         except Exception as problem:
             self.log_defect("diagnostics", problem)
 

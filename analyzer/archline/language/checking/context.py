@@ -94,13 +94,11 @@ class CheckedFacts:
 
     def select_new(self, counts: list[int]) -> CheckedFacts:
         """Return the facts that were added since there were as many as `counts` says."""
-        parts = zip(vars(self).values(), counts, strict=True)
-        return CheckedFacts(
-            *(
-                dict(islice(part.items(), count, None)) if isinstance(part, dict) else part[count:]
-                for part, count in parts
-            )
-        )
+        selected = CheckedFacts()
+        for (name, part), count in zip(vars(self).items(), counts, strict=True):
+            new = dict(islice(part.items(), count, None)) if isinstance(part, dict) else part[count:]
+            setattr(selected, name, new)
+        return selected
 
 
 @record(eq=False)

@@ -51,9 +51,9 @@ Point = Mapping[str, int]
 
 @record(eq=False)
 class WholeFile:
-    """The algorithms of a file, and facts about all that they may call; the exits of `settled` ones are checked.
+    """The algorithms of a file, and facts about all that they may call; exits of `settled` ones are checked.
 
-    `efforts` has the effort of the samples for each algorithm, with that for what it calls unless that was known.
+    `efforts` has the effort of the samples for each algorithm, and for its callees if they were not checked before it.
     """
 
     algorithms: Mapping[s.Algorithm, None]

@@ -129,7 +129,7 @@ class Sampler:
 
     @property
     def is_strained(self) -> bool:
-        """Whether the effort for the file is nearly spent, so that findings may depend on what is checked before."""
+        """Whether much of the effort for the file is spent: findings may depend on the order of the checks."""
         return self.effort > _MAX_EFFORT // 2
 
     def sample_points(self, path: Path) -> list[dict[str, int]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 
@@ -23,7 +23,7 @@ from archline.language.checking.statements import check_body
 from archline.language.checking.zero_sizes import derive_zero_facts, iterate_shortfalls
 from archline.language.diagnostics import ArchlineError, Diagnostic, Related
 from archline.language.elaboration import Elaborated, elaborate_program
-from archline.language.kept_algorithms import HEADER, Known
+from archline.language.incremental import HEADER, CheckedAlgorithm
 from archline.language.model import Kind, Module, Signature
 from archline.language.proposals import join_safe_edits
 from archline.language.substitution import build_processor_count
@@ -56,7 +56,7 @@ def check_elaborated(program: s.Program, resolve: Resolve) -> Module:
 def _check_with_zero_facts(
     program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...], defines: bool, elaborated: Elaborated | None
 ) -> Module:
-    kept = elaborated and elaborated.kept
+    cached = elaborated and elaborated.cached
     module, facts = _check_as_written(program, resolve, syntax, defines, elaborated)
     while reached := derive_zero_facts(facts.sites, module.signatures):
         items = (
@@ -66,9 +66,9 @@ def _check_with_zero_facts(
             for item in module.program.items
         )
         program = replace(program, items=tuple(items))
-        if kept:
-            kept.add_facts(reached)
-            program = kept.reuse_algorithms(program)
+        if cached:
+            cached.add_facts(reached)
+            program = cached.reuse_algorithms(program)
         module, facts = _check_as_written(program, resolve, syntax, defines, elaborated)
     return module
 
@@ -97,14 +97,14 @@ def _check_as_written(
     symbols = contracts.find_cost_symbols(reached)
     machine = find_needed_machine_symbols((*signatures, *program.algorithms), reached)
     surroundings = machine, tuple(shared)
-    known: dict[s.Algorithm, Known] = {}
-    if elaborated and elaborated.kept:
-        everything = elaborated.kept.read_facts({**externs, **algorithms})
-        known = {item.algorithm: item for item in everything if item.surroundings == surroundings}
+    reused: dict[s.Algorithm, CheckedAlgorithm] = {}
+    if elaborated and elaborated.cached:
+        results = elaborated.cached.read_results({**externs, **algorithms})
+        reused = {result.algorithm: result for result in results if result.surroundings == surroundings}
     for algorithm in program.algorithms:
         findings.subject = algorithm
         quiet = Findings() if algorithm.name in program.broken else findings
-        signatures[algorithm] = known[algorithm].signature if algorithm in known else make_signature(algorithm, quiet)
+        signatures[algorithm] = reused[algorithm].signature if algorithm in reused else make_signature(algorithm, quiet)
     visible = {name: item for module in modules.values() for name, item in module.algorithms.items()} | algorithms
     collectives = {name: candidate for module in shared for name, candidate in module.algorithms.items()}
     library = Library(
@@ -119,31 +119,22 @@ def _check_as_written(
         program,
     )
     sampler, second_sampler = Sampler(), Sampler()
-    own_facts = _check_items(program, library, findings, facts, sampler, known)
+    own_facts = _check_items(program, library, findings, facts, sampler, reused)
     whole = dict.fromkeys(candidate for candidate in program.algorithms if candidate.name not in program.broken)
-    second_sampler.effort = sum(item.effort[1] for item in known.values())
-    settled = {algorithm for algorithm, item in known.items() if item.settled}
+    second_sampler.effort = sum(result.efforts[1] for result in reused.values())
+    settled = {algorithm for algorithm, result in reused.items() if result.settled}
     file = WholeFile(whole, signatures, facts, findings, second_sampler, settled)
     check_agreement(file)
     if not findings.diagnostics:
         new_sites = (site for site in facts.sites if site.call not in facts.shortfalls)
         facts.shortfalls.update(iterate_shortfalls(new_sites, signatures, facts.bindings))
     strained = sampler.is_strained or second_sampler.is_strained
-    if known and strained:
-        # A load without what is known may have no effort left for some samples.
+    if reused and strained:
+        # Without reuse, no effort may be left for some samples.
         return _check_as_written(program, resolve, syntax, defines, None)
-    if elaborated and elaborated.kept and not strained:
-        for algorithm in whole.keys() - settled - findings.mistaken:
-            header = elaborated.headers.get(algorithm.name)
-            if header is not None:
-                own, effort = own_facts[algorithm]
-                own.agreements[algorithm] = facts.agreements[algorithm]
-                if not findings.diagnostics:
-                    own.shortfalls.update((site.call, facts.shortfalls[site.call]) for site in own.sites)
-                efforts = effort, file.efforts.get(algorithm, 0)
-                signature, is_settled = signatures[algorithm], not findings.diagnostics
-                new = Known(algorithm, header, own, signature, surroundings, efforts, is_settled)
-                elaborated.kept.keep_algorithm(new, facts.types)
+    if elaborated and elaborated.cached and not strained:
+        for result in _iterate_new_results(file, reused, own_facts, elaborated.headers, surroundings):
+            elaborated.cached.add_result(result, facts.types)
     if findings.diagnostics:
         found = join_safe_edits(findings.diagnostics, INT_DIVISION)
         raise ArchlineError(sorted(found, key=lambda diagnostic: _get_position_key(program, diagnostic)))
@@ -162,6 +153,29 @@ def _check_as_written(
         facts.shortfalls,
     )
     return module, facts
+
+
+def _iterate_new_results(
+    file: WholeFile,
+    reused: Mapping[s.Algorithm, CheckedAlgorithm],
+    own_facts: Mapping[s.Algorithm, tuple[CheckedFacts, int]],
+    headers: Mapping[str, tuple[s.Parameter, ...]],
+    surroundings: object,
+) -> Iterator[CheckedAlgorithm]:
+    """Yield the results of algorithms without mistakes, if they are new."""
+    is_settled = not file.findings.diagnostics
+    done = file.settled if is_settled else reused.keys()
+    for algorithm in file.algorithms:
+        header = headers.get(algorithm.name)
+        if header is None or algorithm in file.findings.mistaken or algorithm in done:
+            continue
+        facts, effort = own_facts[algorithm]
+        facts.agreements[algorithm] = file.facts.agreements[algorithm]
+        if is_settled:
+            facts.shortfalls.update((site.call, file.facts.shortfalls[site.call]) for site in facts.sites)
+        second = reused[algorithm].efforts[1] if algorithm in reused else file.efforts.get(algorithm, 0)
+        signature = file.signatures[algorithm]
+        yield CheckedAlgorithm(algorithm, header, facts, signature, surroundings, (effort, second), is_settled)
 
 
 def load_if_valid(use: s.Use, resolve: Resolve) -> Module | None:
@@ -260,16 +274,16 @@ def _check_items(
     findings: Findings,
     facts: CheckedFacts,
     sampler: Sampler,
-    known: Mapping[s.Algorithm, Known],
+    reused: Mapping[s.Algorithm, CheckedAlgorithm],
 ) -> dict[s.Algorithm, tuple[CheckedFacts, int]]:
-    """Check the items that are not known, and return the facts about each algorithm with the effort of its samples."""
-    found = {algorithm: (item.facts, item.effort[0]) for algorithm, item in known.items()}
+    """Check the items that are not reused; return the facts about each algorithm with the effort of its samples."""
+    by_algorithm = {algorithm: (result.facts, result.efforts[0]) for algorithm, result in reused.items()}
     for item in program.items:
         findings.subject = item if isinstance(item, s.Algorithm) else None
         match item:
-            case s.Algorithm() if item in known:
-                facts.add_facts(known[item].facts)
-                sampler.effort += known[item].effort[0]
+            case s.Algorithm() if item in reused:
+                facts.add_facts(reused[item].facts)
+                sampler.effort += reused[item].efforts[0]
             case s.Extern():
                 contracts.check_extern(findings, facts, item)
             case s.Claim():
@@ -278,10 +292,10 @@ def _check_items(
                 counts, effort = facts.count_facts(), sampler.effort
                 body = BodyContext(item, library, findings, facts, sampler.start_algorithm(), check_call)
                 _check_algorithm(body)
-                found[item] = facts.select_new(counts), sampler.effort - effort
+                by_algorithm[item] = facts.select_new(counts), sampler.effort - effort
             case s.Use() | s.Algorithm():
                 pass
-    return found
+    return by_algorithm
 
 
 def _check_algorithm(body: BodyContext) -> None:

@@ -40,7 +40,7 @@ from archline.language.elaboration.short_circuits import split_conditions
 from archline.language.elaboration.statements import simplify_statements
 from archline.language.elaboration.subscripts import complete_subscripts
 from archline.language.elaboration.whole_arrays import expand_whole_arrays
-from archline.language.kept_algorithms import KeptAlgorithms, get_memory
+from archline.language.incremental import CachedAlgorithms, get_load_cache
 from archline.language.mistakes import FOREIGN_FUNCTIONS
 from archline.language.model import Module
 from archline.language.syntax_rules import UNEXPECTED
@@ -58,8 +58,8 @@ _SURFACE = (surface.Comprehension, surface.LoopOver, surface.Multiple, surface.R
 class Elaborated:
     """An elaborated program, the mistakes found in it, and the records and abbreviations that it defines.
 
-    `headers` are those of the algorithms without mistakes, before scalar outputs are lowered; `kept` has what earlier
-    loads have found out, if loads are remembered.
+    `headers` are those of the algorithms without mistakes, before scalar outputs are lowered; `cached` has those
+    whose results are reused, if loads have a cache.
     """
 
     program: s.Program
@@ -67,7 +67,7 @@ class Elaborated:
     records: Mapping[str, surface.RecordDefinition]
     abbreviations: Mapping[str, surface.Abbreviation]
     headers: Headers
-    kept: KeptAlgorithms | None
+    cached: CachedAlgorithms | None
 
 
 @record(eq=False)
@@ -88,10 +88,11 @@ def elaborate_program(program: s.Program, load: Load) -> Elaborated:
     """Return the program in the core language; `load` loads the files that it uses."""
     program = replace(program, items=(*program.items, *_list_implied_uses(program, load)))
     names = _collect_definitions(program, load)
-    memory = get_memory()
-    kept = memory and KeptAlgorithms(memory, program, tuple(map(load, _select_items(program, s.Use))))
-    program = kept.reuse_algorithms(program) if kept else program
-    reused = {item: kept.get_header(item) for item in program.algorithms if kept and kept.is_reused(item)}
+    results, cached = get_load_cache(), None
+    if results is not None:
+        cached = CachedAlgorithms(results, program, tuple(map(load, _select_items(program, s.Use))))
+        program = cached.reuse_algorithms(program)
+    reused = {} if cached is None else cached.list_headers()
     program = _declare_items(program, names, reused)
     expanded, abbreviations = expand_abbreviations(program.items, names.visible_abbreviations, reused)
     mistakes = list(diagnose_definitions(_select_items(program, surface.RecordDefinition)))
@@ -116,8 +117,8 @@ def elaborate_program(program: s.Program, load: Load) -> Elaborated:
             spread.append(item)
         mistakes += findings
     headers = {name: algorithm.header for name, algorithm in names.environment.algorithms.items()}
-    own = {item.name: reused.get(item) or item.header for item in spread if isinstance(item, s.Algorithm)}
-    headers |= own
+    spread_headers = {item.name: reused.get(item, item.header) for item in spread if isinstance(item, s.Algorithm)}
+    headers |= spread_headers
     mistaken = set[str]()
     for item in spread:
         core: s.Item = item
@@ -133,8 +134,8 @@ def elaborate_program(program: s.Program, load: Load) -> Elaborated:
         elif not mistakes:
             mistakes.append(_diagnose_left_over(core, left))
     core_program = replace(program, items=tuple(items), broken=frozenset(broken))
-    sound = {name: header for name, header in own.items() if name not in mistaken}
-    return Elaborated(core_program, tuple(mistakes), names.own_records, abbreviations, sound, kept)
+    sound = {name: header for name, header in spread_headers.items() if name not in mistaken}
+    return Elaborated(core_program, tuple(mistakes), names.own_records, abbreviations, sound, cached)
 
 
 def _diagnose_left_over(item: s.Item, left: Node) -> Diagnostic:

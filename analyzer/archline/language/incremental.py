@@ -49,7 +49,7 @@ class LoadCache:
         """Drop the results that were used least recently, beyond the numbers that are cached."""
         for results, size in ((self.algorithms, MAX_ALGORITHMS), (self.modules, MAX_MODULES)):
             while len(results) > size:
-                results.popitem(last=False)  # type: ignore[attr-defined]
+                results.popitem(last=False)
 
 
 _load_cache: ContextVar[LoadCache | None] = ContextVar("load cache", default=None)
@@ -75,8 +75,8 @@ def get_load_cache() -> LoadCache | None:
 class CheckedAlgorithm:
     """The results of an algorithm without mistakes: its elaborated tree, its header before outputs are lowered, facts.
 
-    They depend on the `surroundings` in addition to the key. If the whole file had no mistake, they are `settled`: there
-    is nothing left to check. The `efforts` are those of the samples of both checks.
+    They depend on the `surroundings` in addition to the key. If the whole file had no mistake, they are `settled`, and
+    nothing is left to check. The `efforts` are those of the samples of both checks.
     """
 
     algorithm: s.Algorithm

@@ -120,7 +120,7 @@ class _Loader:
         return module
 
     def _load_from_cache(self, path: Path, key: Path) -> bool:
-        """Add a module, and those that it uses, from an earlier load of the same texts; return whether there is one.
+        """Add a module, with the modules it uses, from an earlier load of the same texts; return whether there is one.
 
         A file that is being loaded, or that has been, has no other module than that.
         """

@@ -253,6 +253,17 @@ def test_one_algorithm_and_its_callers_are_checked_after_an_edit(
             assert edited is text or "gemv" not in checked
 
 
+def test_a_call_is_reported_when_the_broken_header_of_its_callee_is_gone(tmp_path: Path) -> None:
+    broken = CALLED.replace("(x: inout real[n])", "(x: inout")
+    with use_load_cache(LoadCache()):
+        found = []
+        for text in (f"{CALLS}\n{broken}", CALLS):
+            with pytest.raises(ArchlineError) as problem:
+                al.loads(text, path=tmp_path / "edited.algo")
+            found.append([diagnostic.code for diagnostic in problem.value.diagnostics])
+    assert found == [["AL101"], ["AL202"]]
+
+
 def test_files_that_are_used_are_read_again_if_they_changed(tmp_path: Path) -> None:
     for name, text in (("low", CALLED), ("high", f"use low\n\n{CALLS}"), ("side", "use high\nuse low\n" + FIRST)):
         (tmp_path / f"{name}.algo").write_text(text, encoding="utf-8")

@@ -92,7 +92,7 @@ class Documents:
         self._texts: dict[str, tuple[str, str, int, PositionCodec]] = {}
         self._analyses: dict[str, Analysis] = {}
         self._latest: dict[str, Module] = {}
-        self._cache = LoadCache()
+        self.cache = LoadCache()
 
     def set_text(self, uri: str, path: str, text: str, version: int, codec: PositionCodec) -> list[str]:
         """Set the text of a document, and return the open documents whose findings may change: it and its users."""
@@ -124,7 +124,7 @@ class Documents:
         overlay: dict[str | Path, str] = {entry[0]: entry[1] for user, entry in self._texts.items() if user != uri}
         diagnostics: tuple[Diagnostic, ...] = ()
         module = None
-        with use_load_cache(self._cache), record_reads() as reads:
+        with use_load_cache(self.cache), record_reads() as reads:
             try:
                 module = self._latest[uri] = loads(text, path=path, overlay=overlay).module
             except ArchlineError as problem:

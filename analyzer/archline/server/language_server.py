@@ -18,6 +18,7 @@ from archline.expr.tree import Source
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.edits import select_edits
+from archline.language.incremental import use_load_cache
 from archline.language.source import replace_files
 from archline.resources import find_resource
 from archline.server.completion import list_completions
@@ -310,7 +311,8 @@ async def list_actions(server: ArchlineServer, analysis: Analysis, params: t.Cod
             changes = [t.TextEdit(analysis.locate_span(edit.span).range, edit.text) for edit in edits]
             add_action(str(finding.hint), t.CodeActionKind.QuickFix, changes, finding.safe)
     if analysis.diagnostics:
-        add_action("make all safe fixes", FIX_ALL, make_edit(analysis, fix_text(analysis)))
+        with use_load_cache(server.documents.cache):
+            add_action("make all safe fixes", FIX_ALL, make_edit(analysis, fix_text(analysis)))
     node = None if analysis.module is None else analysis.find_algorithm(first + 1)
     if node is not None:
         line, text = propose_ensures(node, await server.derive_costs(analysis, node))

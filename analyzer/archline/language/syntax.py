@@ -627,7 +627,7 @@ def list_evaluated(statement: Stmt) -> tuple[Expr, ...]:
 _ENDED_BY = {"break", "continue"}
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1024)
 def find_exit_kinds(statement: Stmt) -> frozenset[str]:
     """Return the kinds of the exits in a statement that leave it: `break`, `continue` and `return`."""
     if isinstance(statement, Exit):
@@ -646,7 +646,7 @@ def may_end_early(loop: Loop | While) -> bool:
     return not list_exit_kinds(loop.body) <= {"continue"}
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=256)
 def find_assigned_names(value: object) -> frozenset[str]:
     """Return the names that statements in a part of a program give values, including variables of loops."""
     result: set[str] = set()

@@ -280,3 +280,7 @@ def test_a_name_whose_value_has_a_mistake_is_not_unknown() -> None:
 )
 def test_an_empty_list_is_a_record_of_the_library(name: str, record: str) -> None:
     assert f"write `{record}()`" in hints(ONE + lines(f"{name} = []", "x[0] = 1.0"))[0]
+
+
+def test_growth_behind_a_bound_is_no_claim() -> None:
+    assert hints(ONE + lines("ensures work == n on O", "x[0] = 1")) == [""]

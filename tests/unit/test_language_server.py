@@ -15,12 +15,13 @@ import archline as al
 from archline.language.diagnostics import ArchlineError
 from archline.resources import find_resource
 from cli_support import cli
-from effort import EFFORT
+from effort import all_of, drawn
 from language_client import LanguageClient, apply_changes
 
 pytest.importorskip("pygls", reason="the language server needs the extra lsp")
 
-EDITS = {"quick": 200, "full": 1_000}.get(EFFORT, 10_000)
+EDITS = all_of(drawn(1_000, least=1_000), quick=200)
+"""The number of random edits: 10,000 in a deep run."""
 PROGRAM = """use dense.gemv
 
 algorithm scale(x: inout real[n], a: real):

@@ -7,6 +7,7 @@ offers fixes. It needs the extra `lsp`.
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 
@@ -28,6 +29,9 @@ def execute(options: argparse.Namespace) -> int:
             raise
         hint = "pip install 'archline[lsp]'"
         raise error(rules.NEEDS_EXTRA, "the language server needs the extra `lsp`", hint=hint) from None
+    # Each load leaves cycles, also old ones: without collections of these, the process would grow for hours.
+    gc.freeze()
+    gc.set_threshold(gc.get_threshold()[0], 10, 10)
     # What is printed by mistake must not get into the messages.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -11,9 +11,19 @@ from archline.language import syntax as s
 from archline.language.checking import check, load_if_valid
 from archline.language.diagnostics import error, suggest_closest
 from archline.language.elaboration import declare_program
+from archline.language.incremental import LoadedModule, get_load_cache
 from archline.language.model import Module
 from archline.language.parser import parse
-from archline.language.source import decode_source, is_path, note_read, path_exists, read_source
+from archline.language.source import (
+    decode_source,
+    is_path,
+    note_read,
+    note_reads,
+    path_exists,
+    read_current_text,
+    read_source,
+    record_reads,
+)
 from archline.resources import find_resource
 
 
@@ -88,19 +98,47 @@ class _Loader:
     """Loads each file once, and reports files that use each other in a cycle."""
 
     def __init__(self) -> None:
-        self._modules: dict[Path, Module] = {}
+        self._modules: dict[Path, LoadedModule] = {}
         self._loading: list[Path] = []
 
     def load_file(self, path: Path) -> Module:
         source = read_source(path)
         key = path.resolve()
-        if key not in self._modules:
+        if key not in self._modules and not self._load_from_cache(path, key):
             self._loading.append(key)
             try:
-                self._modules[key] = self.load_source(source, path.parent)
+                with record_reads() as reads:
+                    note_read(path, source.text)
+                    self._modules[key] = self.load_source(source, path.parent), reads
             finally:
                 self._loading.pop()
-        return self._modules[key]
+                note_reads(reads)
+            cache = get_load_cache()
+            if cache and self._loading:
+                files = (file.resolve() for file in reads)
+                cache.modules[str(path), key] = {file: self._modules[file] for file in files if file in self._modules}
+        module, reads = self._modules[key]
+        note_reads(reads)
+        return module
+
+    def _load_from_cache(self, path: Path, key: Path) -> bool:
+        """Add a module, with the modules it uses, from an earlier load of the same texts; return whether there is one.
+
+        A file that is being loaded, or that has been, has no other module than that.
+        """
+        cache = get_load_cache()
+        modules = cache.modules.get((str(path), key)) if cache and self._loading else None
+        if cache is None or modules is None:
+            return False
+        reads = modules[key][1]
+        note_reads(reads)
+        if any(read_current_text(file) != text for file, text in reads.items()) or any(
+            file in self._loading or self._modules.get(file, module) is not module for file, module in modules.items()
+        ):
+            return False
+        cache.modules.move_to_end((str(path), key))
+        self._modules |= modules
+        return True
 
     def load_source(self, source: Source, folder: Path | None) -> Module:
         """Return the module of a text; its `use` looks in `folder` before the standard library."""

@@ -543,6 +543,9 @@ def suggest_growth(line: CodeLine) -> str | None:
         return None
     metric, bound = claimed["metric"], claimed["bound"]
     kinds = set(re.findall(r"\b(O|Theta|Omega)\b", bound))
+    if not kinds:
+        # The growth is behind the bound, as in `x = n on O`.
+        return None
     terms = [re.sub(r"^(?:O|Theta|Omega) *\((.*)\)$", r"\1", term) for term in _split_terms(bound)]
     formula = " + ".join(map(_write_formula, terms))
     # Growths add up; they do not in a difference or a product.

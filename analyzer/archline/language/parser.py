@@ -58,16 +58,20 @@ def parse(source: Source) -> ParseResult:
     diagnostics = list(mistakes)
     items: list[s.Item] = []
     broken: set[str] = set()
+    texts: dict[s.Item, str] = {}
     for first, lines in split_items(source):
         item, problems = _parse_item(source, first, lines)
         diagnostics.extend(problems)
         if item is not None:
             items.append(item)
+            text = "\n".join(lines).rstrip()
+            if not problems and _find_kept_trees(text):
+                texts[item] = text
             if problems and isinstance(item, s.Algorithm):
                 broken.add(item.name)
         if len(diagnostics) >= MAX_REPAIRS:
             break
-    program = s.Program(source, tuple(items), tuple(_iterate_comments(source)), frozenset(broken))
+    program = s.Program(source, tuple(items), tuple(_iterate_comments(source)), frozenset(broken), texts)
     return ParseResult(program, tuple(diagnostics))
 
 

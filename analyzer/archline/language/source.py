@@ -59,6 +59,12 @@ def note_read(path: Path, text: str | None) -> None:
         read[path] = text
 
 
+def note_reads(reads: Read) -> None:
+    """Add files that were looked for, with their texts, to the reads that `record_reads` collects."""
+    for path, text in reads.items():
+        note_read(path, text)
+
+
 @contextmanager
 def replace_files(contents: Mapping[str, bytes], folder: str | None = None) -> Iterator[None]:
     """Let the enclosed code read the given contents, by path, in place of files on the disk.

@@ -5,7 +5,7 @@ docs/reference/language.md explains their meaning.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
@@ -577,12 +577,16 @@ Item: TypeAlias = Use | Extern | Claim | Algorithm
 
 @record(eq=False)
 class Program:
-    """A parsed file. `broken` names the algorithms with syntax errors, which were repaired to find further ones."""
+    """A parsed file. `broken` names the algorithms with syntax errors, which were repaired to find further ones.
+
+    `texts` has the text of each item whose tree depends on nothing else.
+    """
 
     source: Source = field(repr=False)
     items: tuple[Item, ...]
     comments: tuple[Comment, ...] = ()
     broken: frozenset[str] = frozenset()
+    texts: Mapping[Item, str] = field(default_factory=dict, repr=False)
 
     @property
     def algorithms(self) -> tuple[Algorithm, ...]:
@@ -623,7 +627,7 @@ def list_evaluated(statement: Stmt) -> tuple[Expr, ...]:
 _ENDED_BY = {"break", "continue"}
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1024)
 def find_exit_kinds(statement: Stmt) -> frozenset[str]:
     """Return the kinds of the exits in a statement that leave it: `break`, `continue` and `return`."""
     if isinstance(statement, Exit):
@@ -642,7 +646,7 @@ def may_end_early(loop: Loop | While) -> bool:
     return not list_exit_kinds(loop.body) <= {"continue"}
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=256)
 def find_assigned_names(value: object) -> frozenset[str]:
     """Return the names that statements in a part of a program give values, including variables of loops."""
     result: set[str] = set()

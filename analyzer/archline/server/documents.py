@@ -16,6 +16,7 @@ from archline.expr.tree import Span, make_structural_key
 from archline.language import syntax as s
 from archline.language.call_graph import find_reachable
 from archline.language.diagnostics import ArchlineError, Diagnostic
+from archline.language.incremental import LoadCache, use_load_cache
 from archline.language.model import Module
 from archline.language.source import record_reads
 from archline.records import record
@@ -95,6 +96,7 @@ class Documents:
         self._texts: dict[str, tuple[str, str, int, PositionCodec]] = {}
         self._analyses: dict[str, Analysis] = {}
         self._latest: dict[str, Module] = {}
+        self.cache = LoadCache()
 
     def set_text(self, uri: str, path: str, text: str, version: int, codec: PositionCodec) -> list[str]:
         """Set the text of a document, and return the open documents whose findings may change: it and its users."""
@@ -126,7 +128,7 @@ class Documents:
         overlay: dict[str | Path, str] = {entry[0]: entry[1] for user, entry in self._texts.items() if user != uri}
         diagnostics: tuple[Diagnostic, ...] = ()
         module = None
-        with record_reads() as reads:
+        with use_load_cache(self.cache), record_reads() as reads:
             try:
                 module = self._latest[uri] = loads(text, path=path, overlay=overlay).module
             except ArchlineError as problem:

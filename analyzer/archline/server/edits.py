@@ -13,18 +13,19 @@ from archline.server.documents import Analysis
 
 def fix_text(analysis: Analysis) -> str:
     """Return the text of a document with all safe edits of its findings, repeatedly, as one can uncover the next."""
-    text = analysis.text
+    text, diagnostics = analysis.text, analysis.diagnostics
     for _ in range(MAX_ROUNDS):
-        try:
-            loads(text, path=analysis.path, overlay=analysis.overlay)
-            break
-        except ArchlineError as problem:
-            safe = [diagnostic for diagnostic in problem.diagnostics if diagnostic.safe]
+        safe = [diagnostic for diagnostic in diagnostics if diagnostic.safe]
         sources = (edit.span.source for diagnostic in safe for edit in diagnostic.edits)
         source = next((source for source in sources if source.path == analysis.path), None)
         if source is None:
             break
         text = apply_edits(text, choose_edits(safe, source))
+        try:
+            loads(text, path=analysis.path, overlay=analysis.overlay)
+            break
+        except ArchlineError as problem:
+            diagnostics = problem.diagnostics
     return text
 
 

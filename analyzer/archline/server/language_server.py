@@ -18,6 +18,7 @@ from archline.expr.tree import Source, Span
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, locate_documentation
 from archline.language.edits import select_edits
+from archline.language.incremental import use_load_cache
 from archline.language.source import replace_files
 from archline.report.findings import CheckFinding
 from archline.resources import find_resource
@@ -122,8 +123,9 @@ class ArchlineServer(LanguageServer):
         try:
             analysis = self.documents.find_analysis(uri)
             if analysis is not None:
-                self.worker.cancel_stale(analysis.path, set(analysis.keys.values()))
                 self._publish_findings(analysis)
+                if self.worker.is_asked(analysis.path):
+                    self.worker.cancel_stale(analysis.path, set(analysis.keys.values()))
                 if uri not in self._claims or self._claims[uri].done():
                     self._claims[uri] = asyncio.ensure_future(self._check_claims(uri))
         except Exception as problem:
@@ -342,7 +344,8 @@ async def list_actions(server: ArchlineServer, analysis: Analysis, params: t.Cod
             changes = [t.TextEdit(analysis.locate_span(edit.span).range, edit.text) for edit in edits]
             add_action(str(finding.hint), t.CodeActionKind.QuickFix, changes, finding.safe)
     if analysis.diagnostics:
-        add_action("make all safe fixes", FIX_ALL, make_edit(analysis, fix_text(analysis)))
+        with use_load_cache(server.documents.cache):
+            add_action("make all safe fixes", FIX_ALL, make_edit(analysis, fix_text(analysis)))
     node = None if analysis.module is None else analysis.find_algorithm(first + 1)
     if node is not None:
         line, text = propose_ensures(node, await server.derive_costs(analysis, node))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 
 from archline.expr.tree import Span
 from archline.language import name_rules as rules
@@ -13,7 +14,7 @@ from archline.language.checking.points import Frame, OpaqueFrame, Path, Requirem
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role, SymbolEntry, SymbolTable
 from archline.language.diagnostics import Diagnostic, Proposal, Related, Rule, suggest_closest
 from archline.language.mistakes import FOREIGN_FUNCTIONS
-from archline.language.model import Agreement, Collective, ExprType, Kind, Signature
+from archline.language.model import Agreement, Collective, ExprType, Kind, Module, Signature
 from archline.language.proposals import propose_definition
 from archline.language.rearranging import suggest_renaming
 from archline.language.words import NOTHING, RESERVED
@@ -23,10 +24,15 @@ MAX_FINDINGS = 20
 
 
 class Findings:
-    """The diagnostics found so far, at most MAX_FINDINGS."""
+    """The diagnostics found so far, at most MAX_FINDINGS, and the algorithms whose checks found any, also further ones.
+
+    `subject` is the algorithm that is checked now.
+    """
 
     def __init__(self, found: Iterable[Diagnostic] = ()) -> None:
         self.diagnostics = list(found)[:MAX_FINDINGS]
+        self.subject: s.Algorithm | None = None
+        self.mistaken: set[s.Algorithm | None] = set()
 
     def add(
         self, rule: Rule, message: str, span: Span, hint: str | None = None, related: tuple[Related, ...] = ()
@@ -43,6 +49,7 @@ class Findings:
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
         for diagnostic in diagnostics:
+            self.mistaken.add(self.subject)
             if len(self.diagnostics) < MAX_FINDINGS and diagnostic not in self.diagnostics:
                 self.diagnostics.append(diagnostic)
 
@@ -72,6 +79,26 @@ class CheckedFacts:
     depth: dict[s.Expr, int] = field(default_factory=dict)
     shortfalls: dict[s.Call, tuple[str, ...]] = field(default_factory=dict)
     sites: list[CallSite] = field(default_factory=list)
+
+    def add_facts(self, other: CheckedFacts | Module) -> None:
+        """Add the facts about another part of the program, or about a module that it uses."""
+        for name, part in vars(self).items():
+            if isinstance(part, dict):
+                part.update(getattr(other, name, ()))
+            else:
+                part.extend(getattr(other, name, ()))
+
+    def count_facts(self) -> list[int]:
+        """Return the numbers of facts of each kind, for `select_new`."""
+        return list(map(len, vars(self).values()))
+
+    def select_new(self, counts: list[int]) -> CheckedFacts:
+        """Return the facts that were added since there were as many as `counts` says."""
+        selected = CheckedFacts()
+        for (name, part), count in zip(vars(self).items(), counts, strict=True):
+            new = dict(islice(part.items(), count, None)) if isinstance(part, dict) else part[count:]
+            setattr(selected, name, new)
+        return selected
 
 
 @record(eq=False)

@@ -6,7 +6,7 @@ calls. Differences of guards and sizes are reported if they occur at sample size
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -51,13 +51,18 @@ Point = Mapping[str, int]
 
 @record(eq=False)
 class WholeFile:
-    """The algorithms of a file, and facts about all that they may call."""
+    """The algorithms of a file, and facts about all that they may call; exits of `settled` ones are checked.
+
+    `efforts` has the effort of the samples for each algorithm, and for its callees if they were not checked before it.
+    """
 
     algorithms: Mapping[s.Algorithm, None]
     signatures: Mapping[s.Algorithm, Signature]
     facts: CheckedFacts
     findings: Findings
     sampler: Sampler
+    settled: Container[s.Algorithm]
+    efforts: dict[s.Algorithm, int] = field(default_factory=dict)
 
 
 def check_agreement(program: WholeFile) -> None:
@@ -66,7 +71,9 @@ def check_agreement(program: WholeFile) -> None:
         _derive_processor_agreement(program, algorithm)
     if not program.findings.diagnostics:
         for algorithm in program.algorithms:
-            _check_exits(program, algorithm)
+            if algorithm not in program.settled:
+                program.findings.subject = algorithm
+                _check_exits(program, algorithm)
 
 
 def _check_exits(program: WholeFile, algorithm: s.Algorithm) -> None:
@@ -98,7 +105,11 @@ def _derive_processor_agreement(program: WholeFile, algorithm: s.Algorithm) -> A
         axes = frozenset(axis.name for axis in algorithm.grid if _is_communicating(program, algorithm))
         agreements[algorithm] = Agreement((), axes, None)
         if algorithm.grid and algorithm in program.algorithms:
-            agreements[algorithm] = _AgreementPass(program, algorithm).run()
+            effort, caller = program.sampler.effort, program.findings.subject
+            program.findings.subject = algorithm
+            agreements[algorithm] = _AgreementPass(program, algorithm, program.sampler.start_algorithm()).run()
+            program.findings.subject = caller
+            program.efforts[algorithm] = program.sampler.effort - effort
     return agreements[algorithm]
 
 
@@ -160,6 +171,7 @@ class _AgreementPass(StatementVisitor[None, None]):
 
     program: WholeFile
     algorithm: s.Algorithm
+    sampler: Sampler
     names: dict[str, s.Expr] = field(default_factory=dict)
     path: Path = field(default_factory=list)
     guards: list[_Guard] = field(default_factory=list)
@@ -433,11 +445,10 @@ class _AgreementPass(StatementVisitor[None, None]):
         self, group: tuple[str, ...], guards: Sequence[_Guard], value: Callable[[Point], object]
     ) -> dict[object, Point]:
         """Return the different values of processors of a group that pass the guards, with points; empty if equal."""
-        sampler = self.program.sampler
-        differing = self._compare_members(group, guards, value, sampler.sample_points(self.path))
+        differing = self._compare_members(group, guards, value, self.sampler.sample_points(self.path))
         # If they differ at some sizes, the smallest are reported.
         return differing and (
-            self._compare_members(group, guards, value, sampler.sample_small_points(self.path)) or differing
+            self._compare_members(group, guards, value, self.sampler.sample_small_points(self.path)) or differing
         )
 
     def _compare_members(

@@ -117,10 +117,20 @@ def make_search(path: Path) -> SizeSearch | None:
 class Sampler:
     """Finds sample points of paths, with a bounded effort for each file: once it is spent, no points are found."""
 
-    def __init__(self) -> None:
-        self._effort = _MAX_EFFORT
+    def __init__(self, file: Sampler | None = None) -> None:
+        self._file = file or self
+        self.effort = 0
         self._path: Path = []
         self._points: Sequence[dict[str, int]] = _EMPTY_POINTS
+
+    def start_algorithm(self) -> Sampler:
+        """Return a sampler for an algorithm of the file: its points do not depend on what was asked for others."""
+        return Sampler(self)
+
+    @property
+    def is_strained(self) -> bool:
+        """Whether much of the effort for the file is spent: findings may depend on the order of the checks."""
+        return self.effort > _MAX_EFFORT // 2
 
     def sample_points(self, path: Path) -> list[dict[str, int]]:
         """Return a few points that satisfy the conditions of a path; empty if none are found."""
@@ -150,10 +160,10 @@ class Sampler:
             return -value if low is None and generator.random() < 0.3 else value
 
         for attempt, start in enumerate(starts):
-            if search is None or self._effort <= 0 or attempt - len(points) > _MAX_MISSES:
+            if search is None or self._file.effort >= _MAX_EFFORT or attempt - len(points) > _MAX_MISSES:
                 break
             point = search.solve(draw, start)
-            self._effort -= len(path) if point is not None else _MISS_EFFORT
+            self._file.effort += len(path) if point is not None else _MISS_EFFORT
             if point is not None:
                 points.append(point)
         return points

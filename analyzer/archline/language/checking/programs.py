@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 
@@ -23,7 +22,8 @@ from archline.language.checking.signatures import define_parameters, list_type_e
 from archline.language.checking.statements import check_body
 from archline.language.checking.zero_sizes import derive_zero_facts, iterate_shortfalls
 from archline.language.diagnostics import ArchlineError, Diagnostic, Related
-from archline.language.elaboration import elaborate_program
+from archline.language.elaboration import Elaborated, elaborate_program
+from archline.language.incremental import HEADER, CheckedAlgorithm
 from archline.language.model import Kind, Module, Signature
 from archline.language.proposals import join_safe_edits
 from archline.language.substitution import build_processor_count
@@ -32,7 +32,6 @@ from archline.language.type_rules import INT_DIVISION
 from archline.records import replace
 
 Resolve = Callable[[s.Use], Module]
-_HEADER = re.compile(r"^algorithm +([A-Za-z_][A-Za-z0-9_]*)", re.MULTILINE)
 
 
 def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] = ()) -> Module:
@@ -44,16 +43,21 @@ def check(program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] =
     resolve = cache(resolve)
     elaborated = elaborate_program(program, lambda use: load_if_valid(use, resolve))
     syntax = (*syntax, *elaborated.mistakes)
-    module = check_elaborated(elaborated.program, resolve, syntax, bool(elaborated.records or elaborated.abbreviations))
+    defines = bool(elaborated.records or elaborated.abbreviations)
+    module = _check_with_zero_facts(elaborated.program, resolve, syntax, defines, elaborated)
     return replace(module, records=elaborated.records, abbreviations=elaborated.abbreviations)
 
 
-def check_elaborated(
-    program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...] = (), defines: bool = False
+def check_elaborated(program: s.Program, resolve: Resolve) -> Module:
+    """Check an elaborated program as `check` does."""
+    return _check_with_zero_facts(program, cache(resolve), (), False, None)
+
+
+def _check_with_zero_facts(
+    program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...], defines: bool, elaborated: Elaborated | None
 ) -> Module:
-    """Check an elaborated program as `check` does; with `defines`, it has records or abbreviations too."""
-    resolve = cache(resolve)
-    module, facts = _check_as_written(program, resolve, syntax, defines)
+    cached = elaborated and elaborated.cached
+    module, facts = _check_as_written(program, resolve, syntax, defines, elaborated)
     while reached := derive_zero_facts(facts.sites, module.signatures):
         items = (
             replace(item, where=(*item.where, *reached[item]))
@@ -61,12 +65,16 @@ def check_elaborated(
             else item
             for item in module.program.items
         )
-        module, facts = _check_as_written(replace(program, items=tuple(items)), resolve, syntax, defines)
+        program = replace(program, items=tuple(items))
+        if cached:
+            cached.add_facts(reached)
+            program = cached.reuse_algorithms(program)
+        module, facts = _check_as_written(program, resolve, syntax, defines, elaborated)
     return module
 
 
 def _check_as_written(
-    program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...], defines: bool
+    program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...], defines: bool, elaborated: Elaborated | None
 ) -> tuple[Module, CheckedFacts]:
     """Check a program without adding facts to it; unless it `defines` anything else, it needs an algorithm or claim."""
     findings = Findings(syntax)
@@ -80,16 +88,24 @@ def _check_as_written(
         findings.add(NO_ALGORITHM, "the file has no algorithm", span, "write `algorithm name(...):`")
     shared = _load_collectives(program, resolve, modules)
     all_modules = [*modules.values(), *shared]
-    facts = _merge_facts(all_modules)
+    facts = CheckedFacts()
     signatures: dict[s.Algorithm, Signature] = {}
     for module in all_modules:
+        facts.add_facts(module)
         signatures.update(module.signatures)
-    for algorithm in program.algorithms:
-        quiet = Findings() if algorithm.name in program.broken else findings
-        signatures[algorithm] = make_signature(algorithm, quiet)
-    visible = {name: item for module in modules.values() for name, item in module.algorithms.items()} | algorithms
     reached = _list_externs(externs, facts)
-    symbols, machine = contracts.find_cost_symbols(reached), find_needed_machine_symbols(signatures, reached)
+    symbols = contracts.find_cost_symbols(reached)
+    machine = find_needed_machine_symbols((*signatures, *program.algorithms), reached)
+    surroundings = machine, tuple(shared)
+    reused: dict[s.Algorithm, CheckedAlgorithm] = {}
+    if elaborated and elaborated.cached:
+        results = elaborated.cached.read_results({**externs, **algorithms})
+        reused = {result.algorithm: result for result in results if result.surroundings == surroundings}
+    for algorithm in program.algorithms:
+        findings.subject = algorithm
+        quiet = Findings() if algorithm.name in program.broken else findings
+        signatures[algorithm] = reused[algorithm].signature if algorithm in reused else make_signature(algorithm, quiet)
+    visible = {name: item for module in modules.values() for name, item in module.algorithms.items()} | algorithms
     collectives = {name: candidate for module in shared for name, candidate in module.algorithms.items()}
     library = Library(
         visible,
@@ -102,13 +118,26 @@ def _check_as_written(
         complete,
         program,
     )
-    _check_items(program, library, findings, facts)
+    sampler, second_sampler = Sampler(), Sampler()
+    own_facts = _check_items(program, library, findings, facts, sampler, reused)
     whole = dict.fromkeys(candidate for candidate in program.algorithms if candidate.name not in program.broken)
-    check_agreement(WholeFile(whole, signatures, facts, findings, Sampler()))
+    second_sampler.effort = sum(result.efforts[1] for result in reused.values())
+    settled = {algorithm for algorithm, result in reused.items() if result.settled}
+    file = WholeFile(whole, signatures, facts, findings, second_sampler, settled)
+    check_agreement(file)
+    if not findings.diagnostics:
+        new_sites = (site for site in facts.sites if site.call not in facts.shortfalls)
+        facts.shortfalls.update(iterate_shortfalls(new_sites, signatures, facts.bindings))
+    strained = sampler.is_strained or second_sampler.is_strained
+    if reused and strained:
+        # Without reuse, no effort may be left for some samples.
+        return _check_as_written(program, resolve, syntax, defines, None)
+    if elaborated and elaborated.cached and not strained:
+        for result in _iterate_new_results(file, reused, own_facts, elaborated.headers, surroundings):
+            elaborated.cached.add_result(result, facts.types)
     if findings.diagnostics:
         found = join_safe_edits(findings.diagnostics, INT_DIVISION)
         raise ArchlineError(sorted(found, key=lambda diagnostic: _get_position_key(program, diagnostic)))
-    facts.shortfalls.update(iterate_shortfalls(facts.sites, signatures, facts.bindings))
     module = Module(
         program,
         algorithms,
@@ -124,6 +153,29 @@ def _check_as_written(
         facts.shortfalls,
     )
     return module, facts
+
+
+def _iterate_new_results(
+    file: WholeFile,
+    reused: Mapping[s.Algorithm, CheckedAlgorithm],
+    own_facts: Mapping[s.Algorithm, tuple[CheckedFacts, int]],
+    headers: Mapping[str, tuple[s.Parameter, ...]],
+    surroundings: object,
+) -> Iterator[CheckedAlgorithm]:
+    """Yield the results of algorithms without mistakes, if they are new."""
+    is_settled = not file.findings.diagnostics
+    done = file.settled if is_settled else reused.keys()
+    for algorithm in file.algorithms:
+        header = headers.get(algorithm.name)
+        if header is None or algorithm in file.findings.mistaken or algorithm in done:
+            continue
+        facts, effort = own_facts[algorithm]
+        facts.agreements[algorithm] = file.facts.agreements[algorithm]
+        if is_settled:
+            facts.shortfalls.update((site.call, file.facts.shortfalls[site.call]) for site in facts.sites)
+        second = reused[algorithm].efforts[1] if algorithm in reused else file.efforts.get(algorithm, 0)
+        signature = file.signatures[algorithm]
+        yield CheckedAlgorithm(algorithm, header, facts, signature, surroundings, (effort, second), is_settled)
 
 
 def load_if_valid(use: s.Use, resolve: Resolve) -> Module | None:
@@ -206,19 +258,6 @@ def _load_collectives(program: s.Program, resolve: Resolve, modules: Mapping[tup
     ]
 
 
-def _merge_facts(modules: Iterable[Module]) -> CheckedFacts:
-    facts = CheckedFacts()
-    for module in modules:
-        facts.types.update(module.types)
-        facts.targets.update(module.targets)
-        facts.shapes.update(module.shapes)
-        facts.bindings.update(module.bindings)
-        facts.collectives.update(module.collectives)
-        facts.agreements.update(module.agreements)
-        facts.shortfalls.update(module.shortfalls)
-    return facts
-
-
 def _list_externs(externs: Mapping[str, s.Extern], facts: CheckedFacts) -> list[s.Extern]:
     """Return every extern that the file's algorithms may reach."""
     return [*externs.values(), *(target for target in facts.targets.values() if isinstance(target, s.Extern))]
@@ -226,21 +265,37 @@ def _list_externs(externs: Mapping[str, s.Extern], facts: CheckedFacts) -> list[
 
 def _find_unparsed_algorithms(program: s.Program, visible: Mapping[str, s.Algorithm]) -> frozenset[str]:
     """Return the algorithms in the text that are not in the program, since their headers could not be read."""
-    return frozenset(name for name in _HEADER.findall(program.source.text) if name not in visible)
+    return frozenset(name for name in HEADER.findall(program.source.text) if name not in visible)
 
 
-def _check_items(program: s.Program, library: Library, findings: Findings, facts: CheckedFacts) -> None:
-    sampler = Sampler()
+def _check_items(
+    program: s.Program,
+    library: Library,
+    findings: Findings,
+    facts: CheckedFacts,
+    sampler: Sampler,
+    reused: Mapping[s.Algorithm, CheckedAlgorithm],
+) -> dict[s.Algorithm, tuple[CheckedFacts, int]]:
+    """Check the items that are not reused; return the facts about each algorithm with the effort of its samples."""
+    by_algorithm = {algorithm: (result.facts, result.efforts[0]) for algorithm, result in reused.items()}
     for item in program.items:
+        findings.subject = item if isinstance(item, s.Algorithm) else None
         match item:
+            case s.Algorithm() if item in reused:
+                facts.add_facts(reused[item].facts)
+                sampler.effort += reused[item].efforts[0]
             case s.Extern():
                 contracts.check_extern(findings, facts, item)
             case s.Claim():
                 contracts.check_claim(findings, facts, library, item)
             case s.Algorithm() if item.name not in program.broken:
-                _check_algorithm(BodyContext(item, library, findings, facts, sampler, check_call))
+                counts, effort = facts.count_facts(), sampler.effort
+                body = BodyContext(item, library, findings, facts, sampler.start_algorithm(), check_call)
+                _check_algorithm(body)
+                by_algorithm[item] = facts.select_new(counts), sampler.effort - effort
             case s.Use() | s.Algorithm():
                 pass
+    return by_algorithm
 
 
 def _check_algorithm(body: BodyContext) -> None:

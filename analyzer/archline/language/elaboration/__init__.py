@@ -5,5 +5,6 @@ declarations, abbreviations stand for their values. The checker, the executor an
 `archline fmt` prints what its first half, `declare_program`, returns.
 """
 
+from archline.language.elaboration.programs import Elaborated as Elaborated
 from archline.language.elaboration.programs import declare_program as declare_program
 from archline.language.elaboration.programs import elaborate_program as elaborate_program

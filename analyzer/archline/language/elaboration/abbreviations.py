@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from archline.expr.tree import Node
@@ -12,11 +12,12 @@ from archline.language.elaboration.rewriting import renew_nodes, rewrite_fields,
 
 
 def expand_abbreviations(
-    items: Iterable[Any], visible: Mapping[str, surface.Abbreviation]
+    items: Iterable[Any], visible: Mapping[str, surface.Abbreviation], done: Container[Any]
 ) -> tuple[tuple[Any, ...], dict[str, surface.Abbreviation]]:
     """Return the items of a file without its abbreviations, each replaced by its value where it is used.
 
-    `visible` are those of other files. The abbreviations of this file are the second result.
+    `visible` are those of other files. The abbreviations of this file are the second result. Items that are `done` are
+    left as they are.
     """
     abbreviations = dict(visible)
     defined: dict[str, surface.Abbreviation] = {}
@@ -30,7 +31,9 @@ def expand_abbreviations(
         else:
             expanded.append(item)
     if abbreviations:
-        expanded = [_expand(item, _leave_out_declared(item, abbreviations)) for item in expanded]
+        expanded = [
+            item if item in done else _expand(item, _leave_out_declared(item, abbreviations)) for item in expanded
+        ]
     return tuple(expanded), defined
 
 

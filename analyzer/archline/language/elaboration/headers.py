@@ -15,6 +15,7 @@ from archline.language import surface
 from archline.language import syntax as s
 from archline.language.elaboration.declare import find_mentioned_names, iterate_written_names
 from archline.language.elaboration.environment import Environment
+from archline.language.elaboration.rewriting import renew_nodes
 from archline.records import replace
 
 _GROWTHS = {"==": ("O", "Theta", "Omega"), "<=": ("O",), ">=": ("Omega",)}
@@ -252,7 +253,7 @@ def _find_vertex_count(algorithm: s.Algorithm, environment: Environment) -> s.Ex
         if isinstance(type_, surface.RecordType) and type_.name == "graph":
             definition = environment.records.get("graph")
             sizes = type_.sizes or (() if definition is None else definition.sizes)
-            return sizes[0] if sizes else None
+            return renew_nodes(sizes[0]) if sizes else None
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -40,6 +40,7 @@ from archline.language.elaboration.short_circuits import split_conditions
 from archline.language.elaboration.statements import simplify_statements
 from archline.language.elaboration.subscripts import complete_subscripts
 from archline.language.elaboration.whole_arrays import expand_whole_arrays
+from archline.language.incremental import CachedAlgorithms, get_load_cache
 from archline.language.mistakes import FOREIGN_FUNCTIONS
 from archline.language.model import Module
 from archline.language.syntax_rules import UNEXPECTED
@@ -55,12 +56,18 @@ _SURFACE = (surface.Comprehension, surface.LoopOver, surface.Multiple, surface.R
 
 @record(eq=False)
 class Elaborated:
-    """An elaborated program, the mistakes found in it, and the records and abbreviations that it defines."""
+    """An elaborated program, the mistakes found in it, and the records and abbreviations that it defines.
+
+    `headers` are those of the algorithms without mistakes, before scalar outputs are lowered; `cached` has those
+    whose results are reused, if loads have a cache.
+    """
 
     program: s.Program
     mistakes: tuple[Diagnostic, ...]
     records: Mapping[str, surface.RecordDefinition]
     abbreviations: Mapping[str, surface.Abbreviation]
+    headers: Headers
+    cached: CachedAlgorithms | None
 
 
 @record(eq=False)
@@ -81,8 +88,13 @@ def elaborate_program(program: s.Program, load: Load) -> Elaborated:
     """Return the program in the core language; `load` loads the files that it uses."""
     program = replace(program, items=(*program.items, *_list_implied_uses(program, load)))
     names = _collect_definitions(program, load)
-    program = _declare_items(program, names)
-    expanded, abbreviations = expand_abbreviations(program.items, names.visible_abbreviations)
+    results, cached = get_load_cache(), None
+    if results is not None:
+        cached = CachedAlgorithms(results, program, tuple(map(load, _select_items(program, s.Use))))
+        program = cached.reuse_algorithms(program)
+    reused = {} if cached is None else cached.list_headers()
+    program = _declare_items(program, names, reused)
+    expanded, abbreviations = expand_abbreviations(program.items, names.visible_abbreviations, reused)
     mistakes = list(diagnose_definitions(_select_items(program, surface.RecordDefinition)))
     # What the checker finds in an algorithm that misuses records may be a consequence of that.
     broken = set(program.broken)
@@ -90,6 +102,9 @@ def elaborate_program(program: s.Program, load: Load) -> Elaborated:
     symbols = s.find_names(tuple(item.costs for item in expanded if isinstance(item, s.Extern)))
     spread: list[Any] = []
     for item in expanded:
+        if item in reused:
+            spread.append(item)
+            continue
         records = names.environment.records
         findings = tuple(diagnose_types((item,), records, names.own_records, _list_library_types()))
         if isinstance(item, s.Algorithm):
@@ -102,20 +117,25 @@ def elaborate_program(program: s.Program, load: Load) -> Elaborated:
             spread.append(item)
         mistakes += findings
     headers = {name: algorithm.header for name, algorithm in names.environment.algorithms.items()}
-    headers |= {item.name: item.header for item in spread if isinstance(item, s.Algorithm)}
+    spread_headers = {item.name: reused.get(item, item.header) for item in spread if isinstance(item, s.Algorithm)}
+    headers |= spread_headers
+    mistaken = set[str]()
     for item in spread:
         core: s.Item = item
-        if isinstance(item, s.Algorithm):
+        if isinstance(item, s.Algorithm) and item not in reused:
             core, findings = _elaborate_algorithm(read_counts(item), names, headers, symbols)
             # A record that is misused has consequences, which are not reported.
             mistakes += () if item.name in broken else findings
-        left = next(s.find_nodes(core, *_SURFACE), None)
+            if findings:
+                mistaken.add(item.name)
+        left = None if item in reused else next(s.find_nodes(core, *_SURFACE), None)
         if left is None:
             items.append(core)
         elif not mistakes:
             mistakes.append(_diagnose_left_over(core, left))
     core_program = replace(program, items=tuple(items), broken=frozenset(broken))
-    return Elaborated(core_program, tuple(mistakes), names.own_records, abbreviations)
+    sound = {name: header for name, header in spread_headers.items() if name not in mistaken}
+    return Elaborated(core_program, tuple(mistakes), names.own_records, abbreviations, sound, cached)
 
 
 def _diagnose_left_over(item: s.Item, left: Node) -> Diagnostic:
@@ -154,15 +174,17 @@ def declare_program(program: s.Program, load: Load) -> s.Program:
     """Return a program in which each name has a declaration and each algorithm its result, as `fmt` prints it."""
     implied = _list_implied_uses(program, load)
     names = _collect_definitions(replace(program, items=(*implied, *program.items)), load)
-    items = _declare_items(program, names).items
+    items = _declare_items(program, names, ()).items
     return replace(
         program,
         items=tuple(restore_assigned_parameters(item) if isinstance(item, s.Algorithm) else item for item in items),
     )
 
 
-def _declare_items(program: s.Program, names: _Names) -> s.Program:
-    return replace(program, items=tuple(_declare_item(item, names) for item in program.items))
+def _declare_items(program: s.Program, names: _Names, done: Container[s.Item]) -> s.Program:
+    """Return a program with declarations in the algorithms that are not done."""
+    items = (item if item in done else _declare_item(item, names) for item in program.items)
+    return replace(program, items=tuple(items))
 
 
 def _list_implied_uses(program: s.Program, load: Load) -> list[s.Use]:

@@ -22,7 +22,7 @@ from archline.language.diagnostics import (
 )
 from archline.language.elaboration.declare import iterate_written_names, replace_blocks
 from archline.language.elaboration.environment import Environment, collect_header_types, group_parts
-from archline.language.elaboration.rewriting import rewrite_tree
+from archline.language.elaboration.rewriting import renew_nodes, rewrite_tree
 from archline.language.foreign_headers import SEQUENCES, translate_scalar_type
 from archline.language.mistakes import SAME_OPERATIONS
 from archline.records import record, replace
@@ -49,7 +49,9 @@ def iterate_parts(name: str, type_: Any, records: Records) -> Iterator[tuple[str
         return sizes.get(node.id) if isinstance(node, s.Name) else None
 
     for part in definition.fields:
-        yield from iterate_parts(f"{name}.{part.name}", rewrite_tree(part.type, change_node), records)
+        # Each part of each record has nodes of its own, as facts are kept about nodes.
+        type_of_part = renew_nodes(rewrite_tree(part.type, change_node))
+        yield from iterate_parts(f"{name}.{part.name}", type_of_part, records)
 
 
 # Definitions

@@ -12,8 +12,8 @@ from threading import Timer
 from typing import Any, Self
 
 ROOT = Path(__file__).resolve().parents[2]
-ABOUT_CLAIMS = "AL6"
-"""The beginning of the codes of findings that are derived, not read off a program."""
+ABOUT_CLAIMS = ("AL5", "AL6")
+"""The beginnings of the codes of findings that are derived, not read off a program."""
 
 
 class LanguageClient:

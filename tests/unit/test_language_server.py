@@ -116,6 +116,28 @@ def test_claims_that_fail_and_outputs_that_no_run_sets_are_found(client: Languag
     assert [each["code"] for each in client.claims_of(place)] == ["AL606"]
 
 
+def test_a_run_that_certainly_fails_is_found(client: LanguageClient, tmp_path: Path) -> None:
+    place = (tmp_path / "sum.algo").as_uri()
+    client.open(place, "algorithm f(x: real[n], s: out real):\n    for i in 0..n:\n        s += x[i]\n")
+    (found,) = client.claims_of(place)
+    assert (found["code"], found["range"]["start"]) == ("AL503", {"line": 2, "character": 8})
+    assert "`s` is read before it is set" in found["message"]
+    assert actions(client, place, 1) == {}
+    client.change(place, "algorithm f(x: real[n], s: out real):\n    s = 0.0\n    for i in 0..n:\n        s += x[i]\n")
+    (action,) = actions(client, place, 1).values()
+    text = action["edit"]["changes"][place][0]
+    assert text["range"]["start"]["line"] == 1
+    assert "ensures flops == n" in text["newText"]
+
+
+def test_a_cost_too_long_for_a_line_is_shown_by_its_growth(client: LanguageClient, tmp_path: Path) -> None:
+    place = (tmp_path / "strassen.algo").as_uri()
+    client.open(place, al.algorithm("dense.strassen::strassen").module.program.source.text)
+    titles = lens_texts(client, place)
+    assert "flops is Theta(n^log2(7))" in titles
+    assert max(map(len, titles)) < 120
+
+
 def test_hovers_have_types_costs_and_what_a_line_costs(client: LanguageClient, uri: str) -> None:
     assert "x: inout real[n]" in hover(client, uri, 7, 8)
     assert "t: real" in hover(client, uri, 13, 20)

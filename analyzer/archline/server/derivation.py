@@ -17,6 +17,7 @@ from archline.api.modules import Module, loads
 from archline.language.diagnostics import ArchlineError, describe_defect
 from archline.records import field, record, replace
 from archline.report.findings import CheckFinding, CheckReport
+from archline.report.view import make_path_relative
 
 SECONDS = 20
 """The processor time after which a derivation leaves out optional refinements."""
@@ -78,10 +79,10 @@ def derive_answer(question: Question) -> Answer:
     set_time_limit(SECONDS)
     try:
         module = _load_module(question.path, question.text, question.overlay)
+        if question.subject == "claims":
+            return _check_claims(module, question)
         report = module[question.algorithm].cost()
         match question.subject:
-            case "claims":
-                return _check_claims(module, question)
             case "lines":
                 return Answer(lines=_derive_lines(report))
             case _:
@@ -94,15 +95,22 @@ def derive_answer(question: Question) -> Answer:
 
 def _check_claims(module: Module, question: Question) -> Answer:
     """Return the outcomes of the claims of an algorithm, and the findings of `archline check` in its lines."""
-    view = check_module(module, question.algorithm, Task(question.path, seconds=SECONDS))
+    outcomes: Counter[str] = Counter()
+    try:
+        view = check_module(module, question.algorithm, Task(question.path, seconds=SECONDS))
+        outcomes.update(contract.outcome for algorithm in view.algorithms for contract in algorithm.contracts)
+        report = CheckReport((view,), view.errors)
+    except ArchlineError as problem:
+        report = CheckReport((), problem.diagnostics)
     first, last = (span := module[question.algorithm].node.span).line, span.end_line
+    path = make_path_relative(question.path)
     findings = tuple(
         replace(finding, place=replace(place, line=place.line - first, end_line=place.end_line - first))
-        for finding in CheckReport((view,)).findings
-        if (place := finding.place).path == view.path and first <= place.line <= last
+        for finding in report.findings
+        if (place := finding.place).path == path and first <= place.line <= last
     )
-    contracts = (contract for algorithm in view.algorithms for contract in algorithm.contracts)
-    return Answer(outcomes=dict(Counter(contract.outcome for contract in contracts)), findings=findings)
+    reason = "" if outcomes or not report.problems else report.problems[0].message
+    return Answer(outcomes=dict(outcomes), findings=findings, problem=reason)
 
 
 def _describe_cost(report: CostReport, cost: Cost) -> DerivedCost:

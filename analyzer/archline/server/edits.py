@@ -36,7 +36,8 @@ def propose_ensures(algorithm: s.Algorithm, answer: Answer) -> tuple[int, str]:
     """
     claimed = {claim.metric for claim in algorithm.ensures if claim.relation == "=="}
     lines = algorithm.span.source.lines
-    first = min(statement.span.line for statement in algorithm.body) - 1
+    # Registers of parameters are declared at their places in the header.
+    first = min(line for node in algorithm.body if (line := node.span.line) > algorithm.head.end_line) - 1
     margin = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
     while lines[first - 1].strip() == "" or lines[first - 1].lstrip().startswith("#"):
         first -= 1

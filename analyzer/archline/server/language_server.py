@@ -31,6 +31,8 @@ from archline.server.worker import CostWorker
 
 DELAY = 0.05
 """The seconds between a change and the check of the text, in which further changes are awaited."""
+MAX_SHOWN = 80
+"""The maximum length of a cost above an algorithm."""
 FIX_ALL = f"{t.CodeActionKind.SourceFixAll.value}.archline"
 _SEVERITIES = {
     "error": t.DiagnosticSeverity.Error,
@@ -252,7 +254,10 @@ async def describe_lens(server: ArchlineServer, analysis: Analysis, lens: t.Code
         title = "claims: " + ", ".join(counts) if answer.outcomes else answer.problem
         if subject in answer.costs:
             cost = answer.costs[subject]
-            title = f"{subject} {cost.text}" + (f" is {cost.growth}" if cost.growth else "")
+            growth = f" is {cost.growth}" if cost.growth else ""
+            # Above an algorithm is one line; the cursor on its name shows all.
+            text = cost.text if len(cost.text) <= MAX_SHOWN else "" if growth else f"{cost.text[:MAX_SHOWN]} ..."
+            title = f"{subject} {text}{growth}".replace("  ", " ")
     lens.command = t.Command(title, "")
     return lens
 

@@ -18,6 +18,7 @@ import pytest
 import archline as al
 from archline.api.reports import HtmlReport
 from archline.costs.sizes import read_settings
+from archline.resources import find_resource
 from cli_support import ROOT, cli
 from effort import long
 
@@ -373,3 +374,39 @@ def test_a_report_does_not_replace_its_program(tmp_path: Path) -> None:
 def test_grids_are_shown_with_few_processors_and_blocks_that_divide(target: str, sizes: dict[str, int]) -> None:
     """Headers have facts such as `g*w divides m`, which sizes that are all alike do not satisfy."""
     assert report(target).data["point"] == sizes
+
+
+def test_two_algorithms_on_grids_are_compared_without_a_machine() -> None:
+    pair = [al.algorithm(f"distributed.matmul::{name}") for name in ("cannon", "cannon_unequal")]
+    (sentence,) = HtmlReport(pair, None).data["comparison"]
+    assert sentence["metric"] == "growth"
+    assert "flops" in sentence["text"]
+
+
+def test_a_page_names_programs_of_the_library_from_its_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = str(report("dense.gemv::gemv"))
+    assert "stdlib/dense/gemv.algo" in page
+    assert str(find_resource("stdlib").parent) not in page
+
+
+def test_sliders_say_what_sizes_count() -> None:
+    text = "algorithm f(x: inout real[n], a: int):\n    while a > 1:\n        a -= x[0] > 0.5 ? 1 : 2\n"
+    data = HtmlReport([al.loads(text)["f"]], read_settings("n=4,T1=3", "--at")).data
+    meanings = {slider["name"]: slider["meaning"] for slider in data["sliders"]}
+    assert meanings["T1"] == "iterations of the while in line 2"
+    sliders = report("distributed.matmul::cannon").data["sliders"]
+    assert [slider["meaning"] for slider in sliders] == ["a size", "processors along i"]
+
+
+def test_a_check_that_fails_without_a_failing_claim_says_so_first(tmp_path: Path) -> None:
+    program, baseline = tmp_path / "f.algo", str(tmp_path / "costs")
+    text = "algorithm f(x: inout real[n]):\n    ensures work >= n\n    for i in 0..n:\n        x[i] *= 2.0\n"
+    program.write_text(text, encoding="utf-8")
+    assert cli("check", str(program), "--write-baseline", baseline).code == 0
+    program.write_text(text.replace("2.0", "2.0*x[0]"), encoding="utf-8")
+    done = cli("check", str(program), "--baseline", baseline, "--format", "html")
+    assert done.code == 1
+    blocks = read_data(done.out)["blocks"]
+    assert (blocks[0]["text"], blocks[0]["tone"]) == ("the check fails: 4 findings", "bad")
+    assert [row[3] for row in blocks[2]["rows"] if row[1] == "error"] == ["AL603"] * 4

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 import archline
+from archline.expr.sequences import RECURSIVE_SEQUENCES, SEQUENCES, compute_sequence
 
 TEMPLATE = Path(archline.__file__).parent / "report" / "html" / "page.html"
 NODE, CHROMIUM = shutil.which("node"), shutil.which("chromium")
@@ -60,6 +61,22 @@ console.log(JSON.stringify(values));
         [NODE, "-e", script + reader], input=json.dumps(cases), capture_output=True, text=True, check=True, timeout=600
     )
     return json.loads(run.stdout)
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_sequences_have_the_terms_of_the_program(name: str) -> None:
+    draw = random.Random(name)
+    cases, expected = [], []
+    for _ in range(300):
+        arguments = [draw.choice([0, 1, 2, 3, 7, 8, 9, 26, 27, 28, 60, 1000]) for _ in range(SEQUENCES[name])]
+        if name == "quotient_powers":
+            arguments[2:] = draw.randint(0, 3), draw.randint(1, 3)
+        if name in RECURSIVE_SEQUENCES:
+            arguments = [draw.randint(-3, 17)]
+        cases.append(([name, *arguments], {}))
+        expected.append(compute_sequence(name, *arguments))
+    assert sum(value is not None and value > 1 for value in expected) > 50
+    assert evaluate_in_page(cases) == expected
 
 
 def log2_of_integer(value: int, *, up: bool) -> int:
@@ -257,22 +274,27 @@ def escape_for_script(data: Any) -> str:
     return "".join(f"\\u{ord(each):04x}" if each in "<>&\u2028\u2029" else each for each in text)
 
 
-def fill_template(data: Any, shown: str = "work") -> str:
-    """Return the page of data, with the digest of its script in the policy, and the metric whose shares are shown."""
+def fill_template(data: Any, shown: str = "work", alone: str = "") -> str:
+    """Return the page of data, with the digest of its script in the policy.
+
+    Buttons are set to the metric whose shares are shown, and to the size that grows alone.
+    """
     text = TEMPLATE.read_text(encoding="utf-8").replace('let counted = "work"', f'let counted = "{shown}"')
+    assert 'alone = ""' in text
+    text = text.replace('alone = ""', f'alone = "{alone}"', 1)
     script = re.search(r"<script>(.*?)</script>", text, re.DOTALL)
     assert script is not None
     digest = base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode()
     return text.replace("CSP-SCRIPT", f"sha256-{digest}").replace("<!--DATA-->", escape_for_script(data))
 
 
-def show(folder: Path, data: Any, fragment: str = "", shown: str = "work") -> str:
+def show(folder: Path, data: Any, fragment: str = "", shown: str = "work", alone: str = "") -> str:
     """Return the document that Chromium makes of a page, without its own script."""
     if CHROMIUM is None:
         print("no chromium: the page is not shown")
         pytest.skip("no chromium")
     page = folder / "page.html"
-    page.write_text(fill_template(data, shown), encoding="utf-8")
+    page.write_text(fill_template(data, shown, alone), encoding="utf-8")
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000", "--dump-dom"]
     command = [CHROMIUM, *options, f"--user-data-dir={folder / 'profile'}", page.as_uri() + fragment]
     document = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600).stdout
@@ -582,6 +604,19 @@ def test_values_of_io_at_sizes_hold_at_these_alone(tmp_path: Path) -> None:
         plain = show(tmp_path, build_page(build_target()), fragment)
         assert read_cards(document)[3] == (value or read_cards(plain)[3])
         assert remark in read_text(document)
+
+
+def test_growth_in_one_size_keeps_the_others(tmp_path: Path) -> None:
+    metric = build_metric("work", for_all(exact(["*", ["*", "n", "n"], "m"])))
+    target = build_target(metrics=[metric], io=None, scale=[{"n": 4, "m": 4}, {"n": 8, "m": 8}], lines=[])
+    sliders = [{"name": name, "least": 1, "most": 64, "meaning": "a size"} for name in "nm"]
+    data = build_page(target, point={"n": 8, "m": 2}, sliders=sliders)
+    for alone, slope in (
+        ("", "slope 3.00, near n = 8"),
+        ("n", "slope 2.00, near n = 8"),
+        ("m", "slope 1.00, near m = 2"),
+    ):
+        assert slope in read_text(show(tmp_path, data, alone=alone))
 
 
 def test_curves_of_two_algorithms_end_at_the_same_sizes(tmp_path: Path) -> None:

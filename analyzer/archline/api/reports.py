@@ -28,6 +28,7 @@ from archline.expr.tree import iterate_defined_sizes
 from archline.expr.values import find_sizes_given_by_facts
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
+from archline.language.iterations import list_iterations
 from archline.report.comparisons import list_comparison_sentences
 from archline.report.cost_view import CostRow, CostView
 from archline.report.html.page import make_head, make_page
@@ -112,11 +113,16 @@ class HtmlReport:
         return [[point for (point,) in islice(scale, MAX_SCALE)] for scale in alone]
 
     def _iterate_sliders(self, point: Mapping[str, float]) -> Iterator[dict[str, Any]]:
+        meanings = {"Z": "words of the cache", "L": "words of a line", "P": "processors"}
+        for costs in self.reports:
+            meanings |= {counted.name: counted.described for counted in list_iterations(costs.module, costs.node)}
+            for axis in costs.node.grid:
+                if isinstance(axis.extent, s.Name) and axis.extent.id not in meanings:
+                    meanings[axis.extent.id] = f"processors along {axis.name}"
         for name in point:
             largest = {"Z": LARGEST_CACHE, "L": LONGEST_LINE}.get(name, max(LARGEST_SIZE, point[name]))
             least = min(point[name], max(report.names.get_minimum(name) or 0 for report in self.reports))
-            meaning = {"Z": "words of the cache", "L": "words of a line", "P": "processors"}.get(name, "a size")
-            yield {"name": name, "least": least, "most": largest, "meaning": meaning}
+            yield {"name": name, "least": least, "most": largest, "meaning": meanings.get(name, "a size")}
 
     def _iterate_notes(self) -> Iterator[str]:
         if any(report.recursive and not report.on_grid for report in self.reports):
@@ -125,6 +131,8 @@ class HtmlReport:
             yield "a time limit was reached: some bounds may be wider than they need be"
 
     def _compare(self) -> list[dict[str, str]]:
+        if not self.machines and any(costs.on_grid for costs in self.reports):
+            return list_comparison_sentences(compare(*self.algorithms).result)
         at = {name: value for point in self.points for name, value in point.items()}
         cache = Cache(int(at.pop("Z", DEFAULT_CACHE.Z)), int(at.pop("L", DEFAULT_CACHE.L)))
         machines = self.machines[:1]
@@ -185,7 +193,7 @@ def _choose_points(reports: Sequence[CostReport], at: Given | None) -> list[Poin
             for costs in reports
         ]
     needed = {name: None for costs in reports for name in costs.names.needed}
-    along_axes = {name for costs in reports for axis in costs.node.grid for name in s.find_names(axis.extent)}
+    along_axes = set[str]().union(*map(_collect_names_along_axes, reports))
     free = [name for name in needed if name not in along_axes]
     # Blocks and panels often have to be smaller than what they divide.
     reduced = (chosen for count in range(len(free) + 1) for chosen in combinations(free, count))
@@ -215,6 +223,11 @@ def _propose_point(costs: CostReport, base: int, small: Collection[str]) -> Poin
         return None
 
 
+def _collect_names_along_axes(costs: CostReport) -> set[str]:
+    """Collect the names in the extents of the axes of a grid."""
+    return {name for axis in costs.node.grid for name in s.find_names(axis.extent)}
+
+
 def _iterate_scales(reports: Sequence[CostReport], points: Sequence[Point]) -> Iterator[tuple[Point, ...]]:
     """Yield points, one for each algorithm, at which all sizes are a power of two times the given ones, least first."""
     for exponent in range(-4, 6):
@@ -226,8 +239,13 @@ def _iterate_scales(reports: Sequence[CostReport], points: Sequence[Point]) -> I
 
 
 def _scale_point(costs: CostReport, point: Point, factor: Fraction) -> Point | None:
-    """Return the point with all sizes times a factor; None if these are fractions. Raises ArchlineError."""
+    """Return the point with all sizes times a factor; None if these are fractions. Raises ArchlineError.
+
+    On a grid, the number of processors stays if other sizes can grow.
+    """
     sizes = [name for name in point if name in costs.names.sizes or name in costs.names.iterations]
+    along_axes = _collect_names_along_axes(costs)
+    sizes = [name for name in sizes if name not in along_axes] or sizes
     scaled = {name: value * factor if name in sizes else value for name, value in point.items()}
     given = {name: value for name, value in scaled.items() if name not in ("Z", "L")}
     whole = all(scaled[name] == int(scaled[name]) for name in sizes)
@@ -239,7 +257,7 @@ def _describe_machine(machine: Machine) -> dict[str, Any]:
     values = machine.values
     if missing := [name for name in MACHINE_QUANTITIES if name not in values]:
         message = f"`{machine.name}` has no {' and no '.join(missing)}, so it has no roofline"
-        raise error(energy_rules.UNSUITED_MACHINE, message, hint="`--parameter NAME=VALUE` gives a quantity")
+        raise error(energy_rules.UNSUITED_MACHINE, message, hint=f"`--parameter {missing[0]}=VALUE` gives it")
     energies = {name: float(values[key]) for name, key in ENERGY_QUANTITIES.items() if key in values}
     cited = [machine.quantities[name].source.citation for name in MACHINE_QUANTITIES if name in machine.quantities]
     return {

@@ -45,7 +45,7 @@ GREW = Rule(
 )
 BECAME_UNKNOWN = Rule(
     "AL604",
-    "a cost became unknown",
+    "a cost became unknown or is not decided",
     """
     The baseline has a cost that can no longer be derived, or one that cannot be compared with the derived one; the
     reason says why. A cost is not decided if it counts iterations of loops that the data decides, and these loops

@@ -26,7 +26,7 @@ CHANGE_VERDICTS = {
 """The verdicts on claims and on changes of costs; others have no colour."""
 _SUMMARIES = {
     GOOD: "holds?|shrank|became known",
-    BAD: "fails?|do(?:es)? not hold|grew|became unknown",
+    BAD: "fails?|do(?:es)? not hold|grew|became unknown|(?:is|are) unknown or not decided",
     DOUBTFUL: "(?:is|are) unknown|undecided",
 }
 _PLACE = r"\S.*?:\d+(?::\d+)?: +"

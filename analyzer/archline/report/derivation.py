@@ -219,9 +219,13 @@ def iterate_optimality_rows(optimality: OptimalityResult) -> Iterator[tuple[str,
     if optimality.hbl_terms:
         yield name, join_phrases(format_any_schedule_bound(optimality), " for any schedule, and the compulsory misses")
         name = ""
-    for regime in optimality.regimes:
+    # The bound of a larger cache may be decided where that of all caches is not.
+    for regime in sorted(optimality.regimes, key=lambda regime: regime.factor is None):
         where = join_with_mark(filter(None, (*optimality.under, regime.when)), " and ")
-        yield name, join_phrases(regime.text, " where ", where) if where and regime.factor is not None else regime.text
+        if regime.factor is not None:
+            yield name, join_phrases(regime.text, " where ", where) if where else regime.text
+        else:
+            yield name, regime.text if name else f"elsewhere {regime.text}"
         name = ""
 
 

@@ -46,7 +46,7 @@ RULES = {
 NON_CLAIM_FINDINGS = {
     (rules.GREW.code, ERROR): ("cost grew", "costs grew"),
     (rules.GREW.code, WARNING): ("bound rose", "bounds rose"),
-    (rules.BECAME_UNKNOWN.code, ERROR): ("cost became unknown", "costs became unknown"),
+    (rules.BECAME_UNKNOWN.code, ERROR): ("cost is unknown or not decided", "costs are unknown or not decided"),
     (NEVER_SET.code, WARNING): ("output is not set", "outputs are not set"),
     (NEVER_READ.code, WARNING): ("name is not read", "names are not read"),
     (NEVER_ENDS.code, WARNING): ("loop never ends", "loops never end"),

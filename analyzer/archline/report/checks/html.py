@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from archline.language.diagnostics import format_count
 from archline.report.findings import CheckReport, list_reasons, select_other_findings
 from archline.report.html.document import Block, make_document, make_heading, make_sentence, make_table
 
@@ -21,8 +22,14 @@ def render(report: CheckReport, width: int) -> str:
 
 
 def _iterate_blocks(report: CheckReport) -> Iterator[Block]:
+    if report.failing:
+        yield make_sentence(f"the check fails: {format_count(len(report.failing), 'finding')}", "bad")
     if not report.all:
         yield make_sentence("nothing is ensured")
+    if entries := select_other_findings(report.findings):
+        yield make_heading("Findings")
+        rows = [(str(finding.place), finding.severity, finding.message, finding.code) for finding in entries]
+        yield make_table(("place", "level", "finding", "code"), rows)
     for view in report.targets:
         for group in view.groups:
             yield make_heading(group.name)
@@ -37,7 +44,3 @@ def _iterate_blocks(report: CheckReport) -> Iterator[Block]:
                 yield make_sentence(f"messages: {group.messages}")
             if group.stop is not None:
                 yield make_sentence(f"{group.stop.place}: {group.stop.text}", "warn")
-    if entries := select_other_findings(report.findings):
-        yield make_heading("Findings")
-        rows = [(str(finding.place), finding.severity, finding.message, finding.code) for finding in entries]
-        yield make_table(("place", "level", "finding", "code"), rows)

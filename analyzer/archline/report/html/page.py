@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from archline.resources import find_resource
 from archline.version import __version__
 
 VERSION = 1
@@ -37,7 +39,9 @@ def make_page(data: Mapping[str, Any]) -> str:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     page = template.replace("CSP-SCRIPT", f"sha256-{digest}", 1)
     before, after = page.split("<!--DATA-->")
-    return before + escape_data(data) + after
+    # A page goes to others, on whose machines the library is elsewhere.
+    library = json.dumps(f"{find_resource('stdlib').parent}{os.sep}", ensure_ascii=False)[1:-1]
+    return before + escape_data(data).replace(library, "") + after
 
 
 def escape_data(data: Mapping[str, Any]) -> str:

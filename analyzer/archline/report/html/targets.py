@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 from archline.algebra.evaluate.exact import evaluate
@@ -25,7 +24,7 @@ from archline.report.view import SourcePlace
 
 MAX_SCALE = 5
 """The number of points at which all sizes grow together."""
-MAX_LOOSENESS = Fraction(5, 4)
+MAX_ROUNDING = 1e-12
 """Where forms are this much larger than values at sizes, or more, a page shows the values."""
 CACHES = tuple(2**exponent for exponent in range(7, 23, 2))
 LINES = (8,)
@@ -102,8 +101,8 @@ class TargetData:
 
     def find_sharper_values(self, costs: Sequence[Cost]) -> Values | None:
         """Return the bounds of a sum of costs at the points of the scale; None if their forms are as sharp."""
-        values, are_close = _compare_values(costs, self.scale, evaluate_formulas)
-        return None if are_close else values
+        values, are_equal = _compare_values(costs, self.scale, evaluate_formulas)
+        return None if are_equal else values
 
     # Cache misses
     def build_io(self, row: CostRow) -> dict[str, Any]:
@@ -144,7 +143,7 @@ class TargetData:
             ]
             for point in self.scale
         ]
-        if all(are_close for by_line in grid for _, are_close in by_line):
+        if all(are_equal for by_line in grid for _, are_equal in by_line):
             return None
         values = {end: [[values[end] for values, _ in by_line] for by_line in grid] for end in ENDS}
         return {"Z": list(CACHES), "L": list(LINES), **values}
@@ -191,13 +190,13 @@ Enclosure = Callable[[Cost, Point], Interval]
 
 
 def _compare_values(costs: Sequence[Cost], points: Sequence[Point], enclose_by_forms: Enclosure) -> tuple[Values, bool]:
-    """Return the sharpest bounds of a sum of costs at points, and whether those of the forms are close to them."""
+    """Return the sharpest bounds of a sum of costs at points, and whether those of the forms are equal."""
     sharp = [_sum_intervals(enclose_count, costs, point) for point in points]
     forms = [_sum_intervals(enclose_by_forms, costs, point) for point in points]
     values = {
         end: [None if pair is None else convert_number(pair[place]) for pair in sharp] for place, end in enumerate(ENDS)
     }
-    return values, all(map(_is_close, forms, sharp))
+    return values, all(map(_is_equal, forms, sharp))
 
 
 def _enclose_by_forms(cost: Cost, point: Point) -> Interval:
@@ -216,11 +215,12 @@ def _sum_intervals(enclose: Enclosure, costs: Sequence[Cost], point: Point) -> t
     return sum(part.lower for part in intervals), sum(part.upper for part in intervals)
 
 
-def _is_close(form: tuple[Number, Number] | None, value: tuple[Number, Number] | None) -> bool:
+def _is_equal(form: tuple[Number, Number] | None, value: tuple[Number, Number] | None) -> bool:
+    """Test whether the bounds of a form at a point are the sharpest ones there, up to the rounding of doubles."""
     if value is None or form is None:
         return value is None
-    (low, high), (least, most) = form, value
-    return high <= MAX_LOOSENESS * most and least <= MAX_LOOSENESS * max(low, 0)
+    pairs = zip(form, value, strict=True)
+    return all(a == b or (b != 0 and -MAX_ROUNDING <= (a - b) / b <= MAX_ROUNDING) for a, b in pairs)
 
 
 def convert_number(value: Number) -> float:

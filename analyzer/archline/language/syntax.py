@@ -405,6 +405,11 @@ class If(Statement):
 
     branches: tuple[Branch, ...]
 
+    def take_later_branches(self, first: int = 1) -> If:
+        """Return the `if` of the branches from number `first` on, which stands where the first of them does."""
+        later = self.branches[first:]
+        return If(later, span=later[0].span.extend_to(self.span))
+
 
 @tree_node
 class Transfer(Communication):

@@ -576,6 +576,10 @@ class Algorithm(Node):
                 written[output.position] = output.parameter
         return tuple(written)
 
+    def takes_no_value(self, name: str) -> bool:
+        """Test whether a parameter is a number that the algorithm hands back, and that no caller gives."""
+        return any(output.parameter.name == name and output.parameter.mode == "out" for output in self.outputs)
+
 
 Item: TypeAlias = Use | Extern | Claim | Algorithm
 

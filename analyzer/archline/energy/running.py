@@ -150,8 +150,8 @@ def split_numbers(report: DerivedCosts, at: Given, option: str) -> tuple[Given, 
             real = isinstance(type_, s.ScalarType) and type_.element == "real"
             numbers[name] = _convert_number(name, value, real, span)
         elif report.node.takes_no_value(name):
-            message, hint = describe_output(report.node, name)
-            raise error(rules.UNKNOWN_SIZE, message, span=span, hint=hint)
+            message, advice = describe_output(report.node, name)
+            raise error(rules.UNKNOWN_SIZE, message, span=span, hint=advice)
         elif name not in names.all:
             message = f"`{report.node.name}` has no size, and no number, `{name}`"
             accepted_names = dict.fromkeys((*names.run_input_names, *(size for size in at if size in names.all)))

@@ -200,8 +200,8 @@ def _name_written_loop(counter: str, head: Span) -> str:
         return f"`for {counter}`"
     header = re.match(r"(?:parallel\s+)?(for\s+\w+|repeat\b)", text[head.column - 1 :])
     inside = re.search(rf"\b(for\s+{counter.rstrip('0123456789')})\b", text)
-    found = header or inside
-    return "the elements" if found is None else f"`{' '.join(found[1].split())}`"
+    written = header or inside
+    return "the elements" if written is None else f"`{' '.join(written[1].split())}`"
 
 
 @record(eq=False)

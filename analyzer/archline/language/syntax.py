@@ -406,7 +406,7 @@ class If(Statement):
     branches: tuple[Branch, ...]
 
     def take_later_branches(self, first: int = 1) -> If:
-        """Return the `if` of the branches from number `first` on, which stands where the first of them does."""
+        """Return the `if` of the branches from number `first` on, at the place of that branch."""
         later = self.branches[first:]
         return If(later, span=later[0].span.extend_to(self.span))
 

@@ -47,9 +47,6 @@ def check_lines(text: str, name: str, arguments: dict[str, Any]) -> None:
     bounds = enclose_lines(algorithm.cost().statements, algorithm.run(dict(arguments)).at)
     for line, counts in interpreter.by_line.items():
         for metric in COUNTED if line else ():
-            if line not in bounds and metric == "executions":
-                # A `continue` or a `pass` leaves no statement.
-                continue
             low, high = bounds[line][metric] if line in bounds else (0, 0)
             assert low <= counts[metric] <= high, f"{text}\n{metric} of line {line}: {counts} outside {low}..{high}"
 
@@ -174,6 +171,89 @@ algorithm leaves_rows(x: inout real[n]):
 def test_a_line_behind_an_exit_costs_what_is_executed(name: str, n: int) -> None:
     for seed in range(4):
         check_lines(EXITS[name], name, {"x": list(np.random.default_rng(seed).random(n))})
+
+
+BRANCHES = {
+    "sizes": """
+algorithm sizes(x: inout real[n]) -> int:
+    c = 0
+    for i in 0..n:
+        if i%4 == 0: c += 1
+        elif i%4 == 1: c += 2
+        elif i%4 == 2:
+            x[i] += 1.0
+            c += 3
+        else: pass
+    return c
+""",
+    "data": """
+algorithm data(x: inout real[n]):
+    for i in 0..n:
+        if x[i] < 0.25: x[i] += 1.0
+        elif x[i] < 0.5: x[i] *= 2.0
+        elif x[i] < 0.625 and x[i]*x[i] > 0.375:
+            x[i] -= 1.0
+        else:
+            if x[i] < 0.75: x[i] /= 2.0
+            elif x[i] < 0.875: pass
+            else: x[i] = 0.0
+""",
+    "sums": """
+algorithm sums(x: inout real[n]):
+    for i in 0..n:
+        if x[i] < 0.25:
+            x[i] += 1.0
+        elif sum(x) < 0.5*n or x[i] < 0.5:
+            x[i] *= 2.0
+        elif x[i] < 0.75 and sum(x) < 0.6*n:
+            x[i] *= 0.5
+        elif sum(x[0..i]) < 0.75*n:
+            x[i] -= 1.0
+        else:
+            x[i] = 0.0
+""",
+    "exits": """
+algorithm exits(x: inout real[n]) -> int:
+    for i in 0..n:
+        if x[i] < 0.25:
+            continue
+        elif x[i] < 0.5: x[i] *= 2.0
+        elif x[i] < 0.75:
+            return i
+        elif x[i] < 0.875:
+            break
+        x[i] += 1.0
+    return n
+""",
+    "recursion": """
+algorithm recursion(x: inout real[n]):
+    if n <= 1:
+        x[0] += 1.0
+    elif n%2 == 0:
+        recursion(x[0..n//2])
+        recursion(x[n//2..n])
+    elif x[0] < 0.5:
+        recursion(x[1..n])
+    else:
+        recursion(x[0..n-1])
+""",
+}
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+@pytest.mark.parametrize("n", [1, 3, 4, 10])
+def test_the_test_of_an_elif_costs_what_is_executed_at_its_line(name: str, n: int) -> None:
+    for seed in range(4):
+        check_lines(BRANCHES[name], name, {"x": list(np.random.default_rng(seed).random(n))})
+
+
+def test_a_line_of_an_elif_is_executed_where_no_branch_before_it_is_taken() -> None:
+    for n in (0, 1, 4, 7, 16):
+        lines = enclose_lines(al.loads(BRANCHES["sizes"])["sizes"].cost().statements, {"n": n})
+        for line, tests in ((5, n), (6, n - -(-n // 4)), (7, n - -(-n // 4) - -(-max(0, n - 1) // 4))):
+            taken = -(-max(0, n + 5 - line) // 4) if line < 7 else 0
+            assert lines[line]["executions"] == (tests, tests)
+            assert lines[line]["work"] == (tests + taken, tests + taken)
 
 
 CALLS = """

@@ -684,6 +684,9 @@ class Interpreter:
                     frame[name] = Cell(INT, self._value(frame[name]))
             self._run_statement(statement, frame, algorithm)
 
+    def _enter_branch(self, branch: Tree[Any], algorithm: Algorithm) -> None:
+        """Come to a branch of an `if`, whose test or else whose block is next."""
+
     def _test(self, condition: Tree[Any], frame: dict[str, Any]) -> bool:
         value = self._value(self._evaluate(condition, frame))
         self._tick()
@@ -702,6 +705,7 @@ class Interpreter:
                 raise _ReturnError(None if children[0] is None else self._evaluate(children[0], frame))
             case "if_":
                 for branch in (statement, *(part for part in _trees(children[2:]))):
+                    self._enter_branch(branch, algorithm)
                     if branch.data == "else_":
                         self._run_block(branch.children[0].children, frame, algorithm)
                         break

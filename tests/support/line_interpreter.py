@@ -50,3 +50,10 @@ class LineInterpreter(Interpreter):
         finally:
             self._charge()
             self._line = outer
+
+    def _enter_branch(self, branch: Tree[Any], algorithm: Algorithm) -> None:
+        if algorithm.name != self._name or branch.data != "elif_":
+            return
+        self._charge()
+        self.by_line[branch.meta.line]["executions"] += self._line != branch.meta.line
+        self._line = branch.meta.line

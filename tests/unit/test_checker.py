@@ -179,6 +179,7 @@ algorithm f(x: real[n], o: offsets[k] into m):
 algorithm f(n: size):
     for k in 0..n:
         k = 2 #! AL241
+    n = 2
     let h = 2
     h = 3 #! AL241
 ---

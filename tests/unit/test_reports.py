@@ -169,3 +169,41 @@ def test_run_tells_which_outputs_are_not_finite(compiled: bool) -> None:
     assert "s is NaN, and all inputs are finite" in " ".join(str(module["f"].run(given, compiled=compiled)).split())
     assert not module["f"].run(given | {"x": [float("nan")] * 3}, compiled=compiled).execution.nonfinite
     assert not module["farthest"].run({"n": 3}, compiled=compiled).execution.nonfinite
+
+
+PLACES = """algorithm scale(x: inout real[n], a: real):
+    for i in 0..n:
+        x[i] *= a
+
+algorithm twice(x: inout real[n], a: real):
+    scale(x, a)
+    scale(x, a)
+
+algorithm places(A: real[n,n], x: inout real[n], y: inout real[n]):
+    twice(x, 2.0)
+    y = A @ x
+    for v in x:
+        y[0] += v
+    y[0] += sum(y[j]*x[j] for j in 0..n)
+    repeat n times:
+        y[0] += y[1]
+    y[0] += dot(x, y)
+    for k from 0 to n-1:
+        y[k] += x[k]
+"""
+
+
+def test_a_line_of_another_algorithm_is_named_with_it() -> None:
+    """A loop of a callee has its line there and that of the call; references of a callee have the line of the call."""
+    (io,) = [row for row in al.loads(PLACES)["places"].cost().view().rows if row.metric == "io"]
+    kept = {(each["loop"], *each["lines"]) for bound in io.by_cache for each in full.list_kept(bound) if each["loop"]}
+    assert ("`for i` (line 2 of `scale`, called in line 10)", 10) in kept
+    assert {line for _, *lines in kept for line in lines} == {10, 11, 12, 13, 14, 16, 17, 19}
+
+
+def test_loops_have_the_names_that_the_program_has_for_them() -> None:
+    (io,) = [row for row in al.loads(PLACES)["places"].cost().view().rows if row.metric == "io"]
+    kept = {each["loop"] for bound in io.by_cache for each in full.list_kept(bound)} - {None}
+    own = {"the elements (line 11)", "`for v` (line 12)", "`for j` (line 14)", "`repeat` (line 15)"}
+    own |= {"the elements (line 17)", "`for k` (line 18)"}
+    assert {name for name in kept if "scale" not in name} == own

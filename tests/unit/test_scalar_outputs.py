@@ -46,6 +46,15 @@ def test_outputs_of_the_outermost_call_are_results_of_the_run() -> None:
     assert not found.outside
 
 
+def test_a_value_for_a_number_that_is_handed_back_is_refused() -> None:
+    find = al.loads(MATCH)["find"]
+    for given in ({"a": [3], "x": 3, "tries": 1, "place": 0}, {"n": 1, "place": 0}):
+        with pytest.raises(al.ArchlineError) as problem:
+            find.run(**given)
+        assert "`place` of `find` is an output, which takes no value" in str(problem.value)
+        assert "leave out `place`: the run sets it" in str(problem.value)
+
+
 RECURSIVE = """
 def count(n: size, total: inout int, depth: out real):
     depth = 1.0

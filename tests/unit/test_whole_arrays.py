@@ -215,6 +215,24 @@ algorithm f(A: real[n, m], B: real[m, n], C: out real[n, n]):
     C = product(C, M)
     C += 2.0*product(C, eye(n))
 """,
+    "an algorithm whose last parameter has the rows of offsets": """
+algorithm differences(x: real[n + 1], y: out real[n]):
+    for i in 0..n:
+        y[i] = x[i + 1] - x[i]
+
+algorithm multiply(start: offsets[n] into nz longest nr, col: index[nz] below m, a: real[nz], x: real[m], y: out real[n]):
+    for i in 0..n:
+        y[i] = sum(a[k]*x[col[k]] for k in start[i]..start[i + 1])
+
+algorithm f(start: offsets[n] into nz longest nr, col: index[nz] below n, a: real[nz], x: inout real[n], w: inout real[m]):
+    where m >= 2
+    y = multiply(start, col, a, x)
+    x = multiply(start, col, a, x + y)
+    d = differences(w)
+    w[1:] -= d
+    e = differences(w[1:])
+    w[2:] += e
+""",
     "arguments of calls": """
 algorithm total(x: real[n]) -> real:
     local s: real = 0

@@ -16,6 +16,7 @@ from archline.energy.formulas import bound_value, parse_formula
 from archline.energy.machines import Machine
 from archline.energy.models import find_model
 from archline.execution import run_rules
+from archline.execution.binding import describe_output
 from archline.execution.cache import (
     Chunked,
     Policy,
@@ -148,6 +149,9 @@ def split_numbers(report: DerivedCosts, at: Given, option: str) -> tuple[Given, 
             type_ = types[name]
             real = isinstance(type_, s.ScalarType) and type_.element == "real"
             numbers[name] = _convert_number(name, value, real, span)
+        elif report.node.takes_no_value(name):
+            message, advice = describe_output(report.node, name)
+            raise error(rules.UNKNOWN_SIZE, message, span=span, hint=advice)
         elif name not in names.all:
             message = f"`{report.node.name}` has no size, and no number, `{name}`"
             accepted_names = dict.fromkeys((*names.run_input_names, *(size for size in at if size in names.all)))

@@ -94,6 +94,9 @@ def _check_names(module: Module, algorithm: s.Algorithm, arguments: Mapping[str,
     for name in arguments:
         if name in parameters or name in symbols:
             continue
+        if algorithm.takes_no_value(name):
+            message, hint = describe_output(algorithm, name)
+            raise error(rules.UNKNOWN_ARGUMENT, message, hint=hint)
         if name in sizes:
             hint = f"`{name}` is determined by the arrays"
         else:
@@ -108,6 +111,11 @@ def _check_names(module: Module, algorithm: s.Algorithm, arguments: Mapping[str,
             span=missing[0].span,
             hint=_describe_parameters(algorithm),
         )
+
+
+def describe_output(algorithm: s.Algorithm, name: str) -> tuple[str, str]:
+    """Return the message and the hint for a value that is given for a number which a run hands back."""
+    return f"`{name}` of `{algorithm.name}` is an output, which takes no value", f"leave out `{name}`: the run sets it"
 
 
 def _describe_parameters(algorithm: s.Algorithm) -> str:

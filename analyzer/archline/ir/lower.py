@@ -31,7 +31,17 @@ from archline.ir.places import (
 )
 from archline.ir.ranges import bound_data_range, read_segment_ends, static_range
 from archline.ir.scope import NotStaticError, Scope, floor_while_bound, static_value
-from archline.ir.tree import Access, Array, Loop, MonotoneWalk, Node, UntracedError, View, contiguous_dimension
+from archline.ir.tree import (
+    Access,
+    Array,
+    InlinedCall,
+    Loop,
+    MonotoneWalk,
+    Node,
+    UntracedError,
+    View,
+    contiguous_dimension,
+)
 from archline.language import syntax as s
 from archline.language.call_graph import find_recursive_component, has_recursion
 from archline.language.iterations import name_unbounded_loops, relative_name
@@ -128,7 +138,7 @@ class Lowering:
     def lower_body(self, algorithm: s.Algorithm, scope: Scope, views: Mapping[str, View]) -> tuple[Node, ...]:
         """Return the loop-tree nodes of an algorithm's body."""
         self.traced, self.names = algorithm, dict.fromkeys(scope.values, 1)
-        return tuple(self.lower_block(algorithm.body, LoweringContext(scope, views, algorithm=algorithm.name)))
+        return tuple(self.lower_block(algorithm.body, LoweringContext(scope, views)))
 
     def make_loop_name(self, name: str) -> str:
         """Return `name`, with a number if another loop has it already."""
@@ -247,7 +257,7 @@ class Lowering:
             chain.append((name, count, around, inner))
             around = inner
         for name, count, outer, inner in reversed(chain):
-            body = (Loop(name, ZERO, count, count, outer, inner, body, node.span),)
+            body = (Loop(name, ZERO, count, count, outer, inner, body, node.span, called=context.called),)
         yield from body
 
     # Loops and branches
@@ -280,7 +290,7 @@ class Lowering:
                 f"no upper bound was found on local arrays whose size varies with `{loop.variable}`", loop.span
             ) from None
         if body:
-            yield Loop(name, lo, hi, trips, scope.facts, inside, body, loop.span)
+            yield Loop(name, lo, hi, trips, scope.facts, inside, body, loop.span, called=context.called)
 
     def _find_counter_range(self, loop: s.Loop, scope: Scope) -> CounterRange:
         """Return the range of a loop's counter: exact, between offsets, or bounded. Raises UntracedError."""
@@ -328,7 +338,7 @@ class Lowering:
                 *self.lower_block(loop.body, first.with_sure_conditions(None)),
             )
         if body:
-            yield Loop(name, ZERO, trips, trips, context.scope.facts, inside, body, loop.span)
+            yield Loop(name, ZERO, trips, trips, context.scope.facts, inside, body, loop.span, called=context.called)
 
     def _bound_while_iterations(self, loop: s.While | s.Loop, context: LoweringContext) -> Poly:
         """Bound the iterations of a loop at each entry: without a bound, by those of the whole run."""
@@ -484,6 +494,7 @@ class Lowering:
             view.subscript_intervals,
             certain=certain,
             when=context.when,
+            called=context.called,
         )
         if not context.sure or not view.exact:
             return access
@@ -509,8 +520,7 @@ class Lowering:
             scope=scope,
             views=views,
             loops=loops,
-            algorithm=target.name,
-            depth=context.depth + 1,
+            called=InlinedCall(target.name, call.span.line if context.called is None else context.called.line),
             around=(),
             integers={},
             rested=None,

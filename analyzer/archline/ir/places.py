@@ -15,7 +15,7 @@ from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.ir.declarations import declared_scope
 from archline.ir.ranges import bound_extent, bound_integer, evaluate_extent
 from archline.ir.scope import NotStaticError, Scope, static_value
-from archline.ir.tree import Array, Loop, Node, UntracedError, View
+from archline.ir.tree import Array, InlinedCall, Loop, Node, UntracedError, View
 from archline.language import syntax as s
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.model import BoundBy, Module
@@ -253,8 +253,7 @@ class LoweringContext:
     views: Mapping[str, View]
     loops: tuple[str, ...] = ()
     stack: Poly = ZERO
-    algorithm: str = ""
-    depth: int = 0
+    called: InlinedCall | None = None
     around: tuple[EnclosingLoop, ...] = ()
     locals: tuple[Array, ...] = ()
     sure: tuple[Poly, ...] | None = ()
@@ -265,7 +264,7 @@ class LoweringContext:
     @property
     def is_top_level(self) -> bool:
         """True in the body of the lowered algorithm itself, outside of its loops and of inlined calls."""
-        return not self.loops and not self.depth
+        return not self.loops and self.called is None
 
     @property
     def certain(self) -> bool:
@@ -336,7 +335,9 @@ def bind_call(
         size = None if bound is None else static_value_or_none(bound, replace(outer, reads_offsets=True))
         if size is None:
             facts = size_loops[-1].inside if size_loops else outer.facts
-            size_loops.append(_build_data_size_loop(name, call, target, outer.with_facts(facts), fresh))
+            size_loops.append(
+                _build_data_size_loop(name, call, target, replace(context, scope=outer.with_facts(facts)), fresh)
+            )
             size = Poly.symbol(size_loops[-1].variable)
         values[name] = size
     below = {name: bound.substitute(values) for name, bound in callee.below.items()}
@@ -351,9 +352,10 @@ def bind_call(
 
 
 def _build_data_size_loop(
-    name: str, call: s.Call, target: s.Algorithm, outer: Scope, fresh: Callable[[str], str]
+    name: str, call: s.Call, target: s.Algorithm, context: LoweringContext, fresh: Callable[[str], str]
 ) -> Loop:
     """Build a loop of one iteration whose counter is a data-dependent size, with its bounds. Raises UntracedError."""
+    outer = context.scope
     signature = outer.module.signatures[target]
     for binding in signature.sizes:
         if binding.name == name and binding.by is BoundBy.EXTENT and not binding.offset:
@@ -365,7 +367,8 @@ def _build_data_size_loop(
                 # If the interval has no allowed size, the call is not made, and its facts must not contradict.
                 maximum = outer.facts.maximum(interval.upper, minimum)
                 inside = outer.facts.with_symbol(variable, (interval.lower, minimum), (maximum,))
-                return Loop(variable, interval.lower, maximum + 1, ONE, outer.facts, inside, (), call.span)
+                bounds = interval.lower, maximum + 1
+                return Loop(variable, *bounds, ONE, outer.facts, inside, (), call.span, called=context.called)
     raise UntracedError(f"the size `{name}` of `{target.name}` depends on data", call.span)
 
 

@@ -6,6 +6,7 @@ expression in sizes and counters, or None if it depends on data.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from archline.algebra.facts import Facts
@@ -113,6 +114,14 @@ class MonotoneWalk:
     rests: bool = False
 
 
+@record
+class InlinedCall:
+    """A call of the lowered algorithm, at a `line` of its text, in which code of another `algorithm` is executed."""
+
+    algorithm: str
+    line: int
+
+
 @record(eq=False)
 class Access:
     """The access of one element at each execution: a read, or if `written` a write; `times` is 2 for both.
@@ -121,7 +130,7 @@ class Access:
     and `walk` describes how they move along a row. If `certain`, it is executed in every iteration of the loops around
     it in which all of `when` are nonnegative. In every iteration in which all of `shared` are nonnegative the element
     is accessed: by one of the branches of an `if`, if every branch assigns it, or before an exit may end the loop. The
-    loops `steady` do not change the element.
+    loops `steady` do not change the element. It may be `called` from the algorithm that is lowered.
     """
 
     array: Array
@@ -135,6 +144,12 @@ class Access:
     times: int = 1
     written: bool = False
     steady: frozenset[str] = frozenset()
+    called: InlinedCall | None = None
+
+    @property
+    def line(self) -> int:
+        """The line of the lowered algorithm at which the element is accessed: that of the call if it is `called`."""
+        return self.span.line if self.called is None else self.called.line
 
     @property
     def sufficient_conditions(self) -> tuple[Poly, ...] | None:
@@ -151,7 +166,8 @@ class Access:
 class Loop:
     """A loop of at most `trips` iterations with lo <= variable < hi.
 
-    `facts` hold around it, `inside` in its body. All of `holds` are nonnegative in every iteration.
+    `facts` hold around it, `inside` in its body. All of `holds` are nonnegative in every iteration. It may be `called`
+    from the algorithm that is lowered.
     """
 
     variable: str
@@ -163,13 +179,29 @@ class Loop:
     body: tuple[Node, ...]
     span: Span = field(repr=False)
     holds: tuple[Poly, ...] = ()
+    called: InlinedCall | None = None
 
     @property
     def name(self) -> str:
         """The name of the loop in messages, such as "`for i` (line 12)" or "the elements (line 12)"."""
+        place = f"line {self.span.line}"
+        if self.called is not None:
+            place += f" of `{self.called.algorithm}`, called in line {self.called.line}"
         counter = self.variable.partition("'")[0]
-        called = {"while": "`while`", "elements": "the elements"}.get(counter, f"`for {counter}`")
-        return f"{called} (line {self.span.line})"
+        return f"{_name_written_loop(counter, self.span.head)} ({place})"
+
+
+def _name_written_loop(counter: str, head: Span) -> str:
+    """Name a loop as the program text `head` has it; a name that elaboration made stands in no text."""
+    text = "\n".join(head.source.lines[head.line - 1 : head.end_line])
+    if counter == "while":
+        return "`while`"
+    if counter in re.findall(r"\w+", text):
+        return f"`for {counter}`"
+    header = re.match(r"(?:parallel\s+)?(for\s+\w+|repeat\b)", text[head.column - 1 :])
+    inside = re.search(rf"\b(for\s+{counter.rstrip('0123456789')})\b", text)
+    written = header or inside
+    return "the elements" if written is None else f"`{' '.join(written[1].split())}`"
 
 
 @record(eq=False)

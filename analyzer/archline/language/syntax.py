@@ -405,6 +405,11 @@ class If(Statement):
 
     branches: tuple[Branch, ...]
 
+    def take_later_branches(self, first: int = 1) -> If:
+        """Return the `if` of the branches from number `first` on, at the place of that branch."""
+        later = self.branches[first:]
+        return If(later, span=later[0].span.extend_to(self.span))
+
 
 @tree_node
 class Transfer(Communication):
@@ -570,6 +575,10 @@ class Algorithm(Node):
             else:
                 written[output.position] = output.parameter
         return tuple(written)
+
+    def takes_no_value(self, name: str) -> bool:
+        """Test whether a parameter is a number that the algorithm hands back, and that no caller gives."""
+        return any(output.parameter.name == name and output.parameter.mode == "out" for output in self.outputs)
 
 
 Item: TypeAlias = Use | Extern | Claim | Algorithm

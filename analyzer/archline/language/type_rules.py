@@ -143,8 +143,8 @@ NOT_ASSIGNABLE = Rule(
     "AL241",
     "cannot be assigned",
     """
-    Sizes, `let` names, loop variables, grid coordinates and scalar parameters keep their value. What
-    changes is a `local`.
+    `let` names and loop variables keep their value. What changes is a `local`, or a scalar parameter or a
+    size: one that is assigned is a register from then on.
 
     ```
     for i in 0..n:
@@ -162,10 +162,11 @@ WRONG_LOCAL = Rule(
 )
 WRONG_MODE = Rule(
     "AL243",
-    "mode on a scalar",
+    "mode that the type does not have",
     """
-    Scalars, sizes and indices are passed by value: they are `in`. To hand back a number write `-> real` or
-    `-> int` and `return`, or use an array of one element.
+    Sizes and indices are passed by value, and so are the facts of `offsets` and `index` arrays: they are `in`.
+    To hand back a number declare it `n: out int` or `n: inout real`, or write `-> int` and `return`. Only an
+    array is `local`.
     """,
 )
 ATOMIC = Rule(

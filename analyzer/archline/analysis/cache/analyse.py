@@ -548,7 +548,7 @@ def _may_be_negative(misses: Poly) -> bool:
 
 def _describe_residency(unit: Resident, restore: Callable[[Poly], Poly]) -> Residency:
     """Describe a residency for reports: its array, loop, source lines, held lines and fetched lines."""
-    places = sorted({access.span.line for reference in unit.references for access in reference.accesses})
+    places = sorted({access.line for reference in unit.references for access in reference.accesses})
     loop = None if unit.loop is None else unit.loop.name
     held = ZERO if unit.scratch else restore(unit.space)
     array = unit.references[0].array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
 
@@ -23,14 +23,17 @@ _SPLIT = (replace(METRICS["flops"], by_kind=False), METRICS["work"], EXECUTIONS)
 
 
 class Place(NamedTuple):
-    """The position of the first character of a statement in its source."""
+    """The position of the first character of a statement, or of an `elif`, in its source."""
 
     line: int
     column: int
 
 
 class _Statement(NamedTuple):
-    """The place of the statement whose costs are counted, and whether it is the first one written on its line."""
+    """The place of the statement whose costs are counted, and whether it is the first one written on its line.
+
+    The test of an `elif` is a statement too.
+    """
 
     place: Place | None = None
     begins_line: bool = False
@@ -53,18 +56,23 @@ class StatementModel(CostModel):
     def __init__(self) -> None:
         super().__init__(_SPLIT)
 
-    @contextmanager
-    def attribute_to(self, block: tuple[s.Stmt, ...], index: int) -> Iterator[None]:
-        token = _current.set(_describe_statement(block[index], block[:index], _current.get()))
-        try:
-            yield
-        finally:
-            _current.reset(token)
+    def attribute_to(self, block: tuple[s.Stmt, ...], index: int) -> AbstractContextManager[None]:
+        return _enter_statement(_describe_statement(block[index], block[:index], _current.get()))
+
+    def attribute_to_branch(self, branch: s.Branch) -> AbstractContextManager[None]:
+        return _enter_statement(_describe_branch(branch, _current.get()))
 
     def count_event(self, event: Event, times: int = 1) -> Tally:
         return self.attribute_all(super().count_event(event, times))
 
     def count_statement(self, statement: s.Stmt, scope: Scope) -> Tally:
+        return self._count_execution()
+
+    def count_branch(self, branch: s.Branch) -> Tally:
+        # The current statement of an `else` is still the test before it, which has been counted.
+        return FREE if branch.condition is None else self._count_execution()
+
+    def _count_execution(self) -> Tally:
         once = Tally({EXECUTIONS.name: exact_amount(ONE)})
         return self.attribute_all(once) if _current.get().begins_line else FREE
 
@@ -92,6 +100,16 @@ class StatementModel(CostModel):
         return "." not in name and name != EXECUTIONS.name if called else "." in name
 
 
+@contextmanager
+def _enter_statement(statement: _Statement) -> Iterator[None]:
+    """Return a context in which all costs are those of a statement."""
+    token = _current.set(statement)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
 def _describe_statement(statement: s.Stmt, before: tuple[s.Stmt, ...], outer: _Statement) -> _Statement:
     """Return what a statement is counted as, given the statements before it and the one around its block."""
     if isinstance(statement, s.If) and isinstance(statement.branches[0].condition, s.Reached):
@@ -104,6 +122,14 @@ def _describe_statement(statement: s.Stmt, before: tuple[s.Stmt, ...], outer: _S
     gathers = isinstance(statement, s.Return) and any(earlier.span == statement.span for earlier in before)
     lines = {last, None if outer.place is None else outer.place.line}
     return _Statement(place, place.line not in lines and not gathers and not _is_declaration(statement))
+
+
+def _describe_branch(branch: s.Branch, before: _Statement) -> _Statement:
+    """Return what a branch after the first one of an `if` is counted as: an `else` as the test before it."""
+    if branch.condition is None:
+        return before
+    place = Place(branch.span.line, branch.span.column)
+    return _Statement(place, before.place is None or place.line != before.place.line)
 
 
 def _is_declaration(statement: s.Stmt) -> bool:

@@ -109,6 +109,10 @@ class CostModel:
         """Return a context in which all costs are those of one statement of a block, where the model splits costs."""
         return _NO_CONTEXT
 
+    def attribute_to_branch(self, branch: s.Branch) -> AbstractContextManager[None]:
+        """Return a context in which all costs are those of a branch after the first, where the model splits costs."""
+        return _NO_CONTEXT
+
     def attribute_call(self, tally: Tally) -> Tally:
         """Return the tally of a callee's body as a cost of the current statement, where the model splits costs."""
         return tally
@@ -120,6 +124,10 @@ class CostModel:
     # Costs other than events
     def count_statement(self, statement: s.Stmt, scope: Scope) -> Tally:
         """Return the cost of one execution of a statement, in addition to its events and inner blocks."""
+        return FREE
+
+    def count_branch(self, branch: s.Branch) -> Tally:
+        """Return the cost of coming to a branch after the first, in addition to its events and its body."""
         return FREE
 
     def count_iteration(self, loop: s.Loop | s.While) -> Tally:

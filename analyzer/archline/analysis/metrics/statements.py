@@ -706,7 +706,11 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return self.model.count_event(TEST).then(evaluation_cost(condition, scope, self), scope.facts)
 
     def _derive_remaining_branches(self, rest: list[s.Branch], scope: Scope) -> Outcome:
-        return self.branches(tuple(rest), scope) if rest else (FREE, "", ())
+        if not rest:
+            return FREE, "", ()
+        with self.model.attribute_to_branch(rest[0]):
+            tally, rule, children = self.branches(tuple(rest), scope)
+            return self.model.count_branch(rest[0]).then(tally, scope.facts), rule, children
 
 
 def _names_in(tally: Tally) -> frozenset[str]:

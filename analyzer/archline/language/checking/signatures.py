@@ -143,8 +143,10 @@ def define_parameters(body: BodyContext, signature: Signature) -> None:
 def _check_mode(body: BodyContext, parameter: s.Parameter) -> None:
     array = isinstance(parameter.type, s.ArrayType | s.OffsetsType | s.IndexArrayType)
     if parameter.mode != "in" and not array and not isinstance(parameter.type, s.ScalarType):
-        message = f"`{parameter.name}` is not an array, so it cannot be `{parameter.mode}`"
-        body.report(type_rules.WRONG_MODE, message, parameter.span, "return the number, or use an array")
+        message = f"`{parameter.name}` is passed by value, so it cannot be `{parameter.mode}`"
+        number = isinstance(parameter.type, s.SizeType | s.IndexType)
+        hint = f"declare `{parameter.name}: {parameter.mode} int`, or return the number" if number else None
+        body.report(type_rules.WRONG_MODE, message, parameter.span, hint)
     if parameter.mode != "in" and isinstance(parameter.type, s.OffsetsType | s.IndexArrayType):
         message = f"`{parameter.name}` cannot be `{parameter.mode}`: its facts are those of the data it is given"
         body.report(type_rules.WRONG_MODE, message, parameter.span, "use an `int` array for what is written")

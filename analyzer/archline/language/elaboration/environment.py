@@ -256,8 +256,8 @@ class Environment:
             if isinstance(parameter.type, s.SizeType):
                 sizes[parameter.name] = argument
             elif type_ is not None and type_.shape is not None and declared is not None and declared.shape is not None:
-                pairs = zip(declared.shape, type_.shape, strict=False)
-                sizes |= {entry.id: extent for entry, extent in pairs if isinstance(entry, s.Name)}
+                for entry, extent in zip(declared.shape, type_.shape, strict=False):
+                    sizes |= _read_size(entry, extent)
         if not s.find_names(last.type.shape) <= sizes.keys():
             return None
         return NameType(last.type.element, tuple(substitute_names(extent, sizes) for extent in last.type.shape))
@@ -347,6 +347,17 @@ def _subtract(expr: Any, number: int, at: Node) -> Any:
             return s.Binary("+" if rest > 0 else "-", left, s.Integer(abs(rest), span=at.span), span=at.span)
         case _:
             return s.Binary("-", expr, s.Integer(number, span=at.span), span=at.span)
+
+
+def _read_size(entry: s.Expr, extent: s.Expr) -> dict[str, s.Expr]:
+    """Return the size that an entry of a declared shape, `n` or `n + 1`, has in an array of this extent there."""
+    match entry:
+        case s.Name(id=name):
+            return {name: extent}
+        case s.Binary(op="+", left=s.Name(id=name), right=s.Integer(value=more)):
+            return {name: _subtract(extent, more, extent)}
+        case _:
+            return {}
 
 
 def read_type(type_: Node) -> NameType | None:

@@ -143,7 +143,9 @@ def _remove_exits(block: Block, ends: set[str]) -> Block:
         before, rest = block[:number], block[number + 1 :]
         match statement:
             case s.Exit(kind=kind) if kind in ends:
-                return before
+                # What is left of a statement shows how often it is executed; a `return` of a value left more.
+                returned = before and before[-1].span == statement.span
+                return before if returned else (*before, s.Pass(span=statement.span))
             case s.If(branches=branches) if any(s.find_nodes(statement, s.Exit)):
                 return (*before, *_remove_exits_in_branches(statement, branches, rest, ends))
             case s.Loop() | s.While() if any(s.find_nodes(statement.body, s.Exit)):

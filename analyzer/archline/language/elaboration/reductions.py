@@ -69,10 +69,9 @@ class _ReductionExpander:
         before, condition = self._expand_value(first.condition, environment)
         for number, branch in enumerate(rest, 1):
             if branch.condition is not None and needs_statements(branch.condition, environment):
-                nested = self._expand_branches(
-                    replace(statement, branches=branches[number:]), branches[number:], environment
-                )
-                rest = [*rest[: number - 1], s.Branch(None, nested, span=branch.span.extend_to(statement.span))]
+                later = statement.take_later_branches(number)
+                nested = self._expand_branches(later, later.branches, environment)
+                rest = [*rest[: number - 1], s.Branch(None, nested, span=later.span)]
                 break
         return (*before, replace(statement, branches=(replace(first, condition=condition), *rest)))
 

@@ -41,10 +41,10 @@ class _Splitter:
             case s.If(branches=(first, *rest)):
                 condition = self._split(first.condition, environment, before)
                 if rest and rest[0].condition is not None:
-                    inner = self.split_statement(replace(statement, branches=tuple(rest)), environment)
+                    later = statement.take_later_branches()
+                    inner = self.split_statement(later, environment)
                     alone = len(inner) == 1 and isinstance(inner[0], s.If)
-                    span = rest[0].span.extend_to(statement.span)
-                    rest = list(inner[0].branches) if alone else [s.Branch(None, inner, span=span)]
+                    rest = list(inner[0].branches) if alone else [s.Branch(None, inner, span=later.span)]
                 return (*before, replace(statement, branches=(replace(first, condition=condition), *rest)))
             case s.While(condition=condition):
                 condition = self._split(condition, environment, before)

@@ -148,7 +148,7 @@ class _NestWriter:
             case s.If(branches=(first, *rest)):
                 condition = self._lift_arrays(first.condition)
                 if rest and rest[0].condition is not None:
-                    rest = self._expand_elif(replace(statement, branches=tuple(rest)))
+                    rest = self._expand_elif(statement.take_later_branches())
                 self._emit(replace(statement, branches=(replace(first, condition=condition), *rest)))
             case s.While(condition=condition):
                 self._emit_while(statement, self._lift_arrays(condition))
@@ -159,11 +159,11 @@ class _NestWriter:
 
     def _expand_elif(self, statement: s.If) -> list[s.Branch]:
         """Return the branches after the first one; operations on arrays in their tests are done in an `else`."""
-        inner = _NestWriter(self._make_name, self._environment, self._names, self._span)
+        inner = _NestWriter(self._make_name, self._environment, self._names, statement.span)
         statements = inner.expand(statement)
         if len(statements) == 1:
             return list(statements[0].branches)
-        return [s.Branch(None, statements, span=statement.branches[0].span.extend_to(statement.span))]
+        return [s.Branch(None, statements, span=statement.span)]
 
     def _emit_while(self, loop: s.While, condition: Any) -> None:
         """Write a `while`; the statements written so far compute values in its condition, and run before each test."""

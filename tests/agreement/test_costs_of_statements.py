@@ -163,6 +163,25 @@ algorithm leaves_rows(x: inout real[n]):
                 break
         x[i] += 0.25
 """,
+    "ends": """
+algorithm ends(x: inout real[n]):
+    for i in 0..n:
+        if x[i] > 0.7:
+            x[i] = 0.5
+            continue
+        if x[i] > 0.5:
+            continue
+        else:
+            x[i] += 0.25
+            pass
+    if x[0] > 0.5:
+        x[0] = 0.0
+        return
+    elif n > 3:
+        return
+    x[0] = 1.0
+    return
+""",
 }
 
 
@@ -211,6 +230,28 @@ algorithm sums(x: inout real[n]):
             x[i] -= 1.0
         else:
             x[i] = 0.0
+""",
+    "arrays": """
+algorithm total(x: real[n]) -> real:
+    return sum(x)
+
+algorithm arrays(x: inout real[n]):
+    for i in 0..n:
+        if i%4 == 0:
+            x[i] += 1.0
+        elif i%4 == 1:
+            x[i] *= 2.0
+        elif total(2.0*x) > 1.5*n:
+            x[i] += 0.125
+        elif max(2.0*x) > 1.5 and x[i] < 0.75:
+            x[i] -= 0.5
+        elif sum(x*x) < 1.0:
+            x[i] *= 0.5
+""",
+    "values": """
+algorithm values(x: inout real[n]):
+    for i in 0..n:
+        x[i] = 1.0 if i%4 == 0 else 2.0*x[i] if i%4 == 1 else 0.5
 """,
     "exits": """
 algorithm exits(x: inout real[n]) -> int:

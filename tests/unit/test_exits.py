@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import archline as al
-from archline.analysis.analyse import derive
+from archline.algebra.evaluate.exact import evaluate
+from archline.analysis.analyse import derive, derive_statement_costs
+from archline.analysis.cost import Cost
 from archline.language.loader import load_text
 from derived_counts import assert_agreement
 from effort import MODES, TRIED_MODES, all_of, some
@@ -199,6 +202,127 @@ def test_random_programs_cost_what_they_execute_and_lie_in_their_bounds(
             a=data, b=np.zeros(n + 1, np.int64), n=n, cache=f"Z={line * lines_held},L={line}", compiled=False
         )
         assert not ran.outside, f"{ran}\n{text}"
+
+
+NESTS = {
+    "a triangle of triangles": (
+        "def f(g: real[n], s: inout real[1]) -> int:\n    for j in 0..n:\n        if g[j] <= 0.0:\n            return j\n"
+        "        for i in j+1..n:\n            for k in 0..j:\n                s[0] -= g[k]\n    return n\n",
+        lambda n: sum(1 + (n - 1 - j) * j for j in range(n)),
+    ),
+    "cholesky with a pivot that is not positive": (
+        "def f(A: inout real[n, n]) -> int:\n    for j in 0..n:\n        for k in 0..j:\n            A[j, j] -= A[j, k]*A[j, k]\n"
+        "        if A[j, j] <= 0.0:\n            return j\n        A[j, j] = sqrt(A[j, j])\n        for i in j+1..n:\n"
+        "            for k in 0..j:\n                A[i, j] -= A[i, k]*A[j, k]\n            A[i, j] /= A[j, j]\n    return n\n",
+        lambda n: sum(2 * j + 2 + (n - 1 - j) * (2 * j + 1) for j in range(n)),
+    ),
+    "binomials, which are integers and not above 0 between 0 and 1": (
+        "def f(x: inout real[n]):\n    for j in 0..n:\n        if x[j] < 0.0:\n            break\n        for i in 0..j:\n"
+        "            for k in 0..i:\n                x[k] += 1.0\n",
+        lambda n: sum(1 + j * (j - 1) // 2 for j in range(n)),
+    ),
+    "calls behind the exit": (
+        "def g(y: inout real[m]):\n    for i in 0..m:\n        for k in 0..i:\n            y[i] += y[k]\n\n"
+        "def f(A: inout real[n, n]):\n    for j in 0..n:\n        if A[j, j] <= 0.0:\n            return\n        g(A[j, 0..j])\n",
+        lambda n: sum(1 + j * (j - 1) // 2 for j in range(n)),
+    ),
+    "an exit with costs, which is taken once": (
+        "def f(x: inout real[n]):\n    for j in 0..n:\n        if x[j] < 0.0:\n            x[j] = x[j]*x[j] + 1.0\n            break\n"
+        "        for i in 0..j:\n            x[i] += 1.0\n",
+        lambda n: sum(1 + j for j in range(n)) + 2,
+    ),
+    "an exit of an inner loop, which has iterations or none": (
+        "def f(x: inout real[n]):\n    for j in 0..n:\n        for i in 0..j:\n            if x[i] < 0.0:\n"
+        "                x[i] += 1.0\n                break\n",
+        lambda n: sum(j + min(j, 1) for j in range(n)),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "most"), NESTS.values(), ids=NESTS)
+def test_a_loop_that_may_be_left_costs_at_most_all_its_iterations(text: str, most: Callable[[int], int]) -> None:
+    module = load_text(text)
+    algorithm = module.algorithms["f"]
+    flops = derive(module, algorithm)["flops"]
+    parts = [costs["flops"] for costs in derive_statement_costs(module, algorithm).values() if "flops" in costs]
+    for n in range(1, 9):
+        assert upper_at(flops, n) == most(n)
+        assert sum(upper_at(part, n) for part in parts) == most(n)
+
+
+def upper_at(cost: Cost, n: int) -> Fraction | int:
+    assert cost.upper is not None
+    return evaluate(cost.upper, {"n": n})
+
+
+def triangular_nest(source: Random, exits: bool) -> tuple[str, list[tuple[str, int]]]:
+    """A nest of triangular loops, with exits or `pass` in their place, and its loops as headers and costs of exits."""
+    text = "def f(g: real[n], s: inout real[1]):\n"
+    loops: list[tuple[str, int]] = []
+    for depth, name in enumerate("jik"):
+        outer = source.choice("jik"[:depth]) if depth else "0"
+        bounds = source.choice([f"{outer}..n", f"0..{outer}", f"{outer} + 1..n"] if depth else ["0..n"])
+        indent = "    " * (depth + 1)
+        cost, leaves, guarded = source.choice([0, 0, 1, 3]), source.choice(["break", "return"]), source.random() < 0.7
+        text += f"{indent}for {name} in {bounds}:\n"
+        if guarded:
+            text += f"{indent}    if g[{name}] < 0.0:\n" + f"{indent}        s[0] += 1.0\n" * (cost * exits)
+            text += f"{indent}        {leaves if exits else 'pass'}\n"
+        text += f"{indent}    s[0] += 1.0\n" * (depth == 2 or source.random() < 0.3)
+        loops.append((f"for {name} in range({bounds.replace('..', ', ')}):", cost * guarded))
+    return text, loops
+
+
+def exit_costs(loops: list[tuple[str, int]], n: int) -> int:
+    """The cost of one exit for each time that a loop of a nest is come to and has an iteration."""
+    code, indent = "total = 0\n", ""
+    for header, cost in loops:
+        values = header.removeprefix("for ").rstrip(":").split(" in ")[1]
+        code += f"{indent}total += {cost}*min(len({values}), 1)\n{indent}{header}\n"
+        indent += "    "
+    names = {"n": n}
+    exec(code + f"{indent}pass\n", names)
+    return names["total"]
+
+
+@pytest.mark.parametrize("seed", range(all_of(40, 12)))
+def test_random_nests_cost_at_most_all_their_iterations_and_their_exits(seed: int) -> None:
+    text, loops = triangular_nest(Random(seed), True)
+    without, _ = triangular_nest(Random(seed), False)
+    module = load_text(text)
+    costs = derive(module, module.algorithms["f"])
+    for n in (1, 2, 3, 5, 8):
+        never = {"g": np.ones(n), "s": np.zeros(1)}
+        whole = run(without, never).counts.flops
+        assert run(text, never).counts.flops == whole
+        assert upper_at(costs["flops"], n) <= whole + exit_costs(loops, n), text
+        for draw in range(3):
+            g = np.random.default_rng(100 * seed + draw).normal(0.5 + draw, 1.0, n)
+            assert_agreement(costs, run(text, {"g": g, "s": np.zeros(1)}), text)
+
+
+@pytest.mark.parametrize(
+    "branch",
+    [
+        "assume n >= m\n        for i in m..n:\n            s[0] += 1.0",
+        "g(x[m..n], s)",
+        "local w: real[n - m] = 1.0\n        s[0] += w[0]",
+        "costs n - m flops",
+        "x[m..n] = 1.0",
+    ],
+)
+def test_code_that_needs_more_than_the_sizes_around_it_costs_nothing_where_it_is_skipped(branch: str) -> None:
+    text = (
+        "def g(y: real[q], s: inout real[1]):\n    for i in 0..q:\n        s[0] += y[i]\n\n"
+        f"def f(x: inout real[n], z: real[m], s: inout real[1]):\n    if s[0] > 0.0:\n        {branch}\n"
+    )
+    module = load_text(text)
+    counts = run(text, {"x": np.ones(1), "z": np.ones(6), "s": np.zeros(1)}).counts
+    costs = derive(module, module.algorithms["f"])
+    for metric in ("flops", "work", "span"):
+        upper = costs[metric].upper
+        assert upper is not None
+        assert evaluate(upper, {"n": 1, "m": 6}) >= getattr(counts, metric)
 
 
 IO_FROM_BELOW = {

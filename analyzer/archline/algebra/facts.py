@@ -221,6 +221,11 @@ class Facts:
                 self._asked[value] = proved
         return proved
 
+    def learn_nonnegative(self, value: Poly) -> None:
+        """Record that value >= 0 holds under these facts, where that is known from how the value arose."""
+        # Not for facts without the youngest symbols: that these have values at all may imply it.
+        self._asked[value] = True
+
     def _prove_nonnegative(self, value: Poly) -> bool:
         facts = self.without_younger_symbols(value.names)
         proved = facts.proved.get(value)

@@ -13,6 +13,8 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, TooComplexError, limit_effort
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
+from archline.algebra.prove.prover import prove_never_negative
+from archline.algebra.prove.strong import STRONG_TACTICS
 from archline.algebra.reduce import reduce_in_sizes
 from archline.analysis.metrics.data import (
     amount_at_sizes,
@@ -74,6 +76,7 @@ from archline.ir.ranges import (
     has_row_length_bound,
     segment_range,
     static_range,
+    take_if_nonempty,
 )
 from archline.ir.scope import NotStaticError, Scope, floor_while_bound, static_value
 from archline.language import syntax as s
@@ -90,6 +93,8 @@ Outcome = tuple[Tally, str, tuple[DerivationStep, ...]]
 
 MAX_SECOND_BOUND_PRODUCTS = 40_000
 """The effort, besides that of the exact count, for a second bound of a loop that counts fewer guards."""
+MAX_SIGN_PRODUCTS = 2_000
+"""The effort for a proof that a cost is not negative."""
 MIN_INTERCHANGE_TERMS, MAX_INTERCHANGED_LOOPS = 8, 4
 """The number of terms above which a loop is interchanged with inner loops, and the maximum number of these."""
 GUARD_FILTERS: tuple[Callable[[Poly, Scope], bool], ...] = (
@@ -134,6 +139,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         self._rough: Self | None = None
         self._sunk: frozenset[Span] = frozenset()
         self._untested: frozenset[Span] = frozenset()
+        self._exits: set[s.Exit] = set()
 
     _solves = True
     """False in a derivation of recurrences, where costs of recursive calls stay unknown functions."""
@@ -275,7 +281,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         holds_array = False
         for number, statement in enumerate(body, 1):
             with self.model.attribute_to(body, number - 1):
-                tally, rule, children = self.statement(statement, scope)
+                tally, rule, children = self._derive_statement(statement, scope)
                 tally = self.model.count_statement(statement, scope).then(tally, scope.facts)
             if scope.settled:
                 tally = bound_settled_integers(tally, scope)
@@ -285,7 +291,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
                 if statement.parallel_variable is not None:
                     depth = f"{'2*' if getattr(statement, 'reduction', None) else ''}ceil(log2(iterations))"
                     span_rule = f"{depth} + maximum over {statement.parallel_variable} of (1 + body)"
-                steps.append(DerivationStep(statement.span, rule, tally, children, span_rule))
+                steps.append(DerivationStep(statement.span, rule, tally.add_exit(scope.facts), children, span_rule))
             if statement.assumed and self._solves:
                 scope = bind_assumed_integers(statement.assumed, body[: number - 1], body[number - 1 :], scope)
             scope = self.scope_after(statement, scope, body[number:])
@@ -293,6 +299,17 @@ class Statements(StatementVisitor[Scope, Outcome]):
         if holds_array:
             total = total.then(self.model.sync, scope.facts)
         return total, tuple(steps)
+
+    def _derive_statement(self, statement: s.Stmt, scope: Scope) -> Outcome:
+        """Derive a statement; of the branches that leave a loop, one is executed, once, or none."""
+        exits = set(s.find_nodes(statement.body, s.Exit)) if isinstance(statement, s.Loop | s.While) else set()
+        added = exits - self._exits
+        self._exits |= added
+        try:
+            tally, rule, children = self.statement(statement, scope)
+        finally:
+            self._exits -= added
+        return tally.add_exit(scope.facts) if exits else tally, rule, children
 
     def scope_after(self, statement: s.Stmt, scope: Scope, following: tuple[s.Stmt, ...] = ()) -> Scope:
         """Return the scope after a statement, given the statements that follow it in its block."""
@@ -436,6 +453,8 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
         total = sum_over_iterations(once)
         if s.may_end_early(loop):
+            some = exact_amount(iterations.trips)
+            total = total.add_exit(scope.facts, lambda amount: take_if_nonempty(amount, some, scope.facts))
             return bound_early_exit(total, self._bound_first_iteration(once, loop, iterations, scope)), children
         if total.known and not total.exact and all(path.serial for path in body.paths.values()):
             # Summed apart, the tests stay exact even if the body has only bounds.
@@ -678,6 +697,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         facts = scope.facts
         if isinstance(first.condition, s.Reached):
             tally, children = self.derive_block(first.body, scope)
+            self._learn_sign(tally, first.body, facts)
             return bound_either_tally(tally, FREE, facts), "none or all, as an exit before it may be taken", children
         test = self._test_cost(first.condition, scope)
         indicator = self._indicator_bounds(first.condition, scope)
@@ -691,8 +711,35 @@ class Statements(StatementVisitor[Scope, Outcome]):
         otherwise, _, more = (
             self._derive_remaining_branches(rest, outside) if indicator.lower != ONE else (FREE, "", ())
         )
+        if not indicator.exact:
+            if inside.facts is facts:
+                self._learn_sign(body, first.body, facts)
+            self._learn_sign(otherwise, tuple(rest), facts)
+            last = first.body[-1]
+            if isinstance(last, s.Exit) and last.kind != "continue" and last in self._exits:
+                body = body.defer_exit(otherwise, scope.fixed, facts)
         rule = "test + the branch that the sizes choose" if indicator.exact else "test + one of the branches"
         return test.then(choose_tally(indicator, body, otherwise, facts), facts), rule, (*children, *more)
+
+    def _learn_sign(self, tally: Tally, code: tuple[s.Node, ...], facts: Facts) -> None:
+        """Let the facts around code that data may skip know that its costs are never negative.
+
+        The maximum of a cost and 0 is then the cost, which has a sum over a loop where the maximum may have only
+        bounds. An `assume`, a declared cost and a call may need more than the facts around the code, as n - m flops
+        need n >= m: costs with one take a proof.
+        """
+        certain = not any(
+            isinstance(node, s.Assume | s.Costs | s.Communication | s.Split)
+            or (isinstance(node, s.Call) and node in self.module.targets)
+            for node in s.iterate_nodes(code)
+        )
+        for amount in map(tally.amount, tally.names):
+            if isinstance(amount, KnownAmount) and (
+                certain
+                or facts.nonnegative(amount.upper)
+                or prove_never_negative(amount.upper, facts, STRONG_TACTICS, MAX_SIGN_PRODUCTS)
+            ):
+                facts.learn_nonnegative(amount.upper)
 
     def _indicator_bounds(self, condition: s.Expr, scope: Scope) -> KnownAmount:
         """Bound the indicator of a condition: from 0 to 1 if it depends on data or is not counted."""

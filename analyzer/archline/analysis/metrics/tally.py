@@ -27,6 +27,8 @@ from archline.ir.max_plus import IDENTITY_MAP, MaxPlusMap
 from archline.records import field, record, replace
 
 T = TypeVar("T")
+EXIT = "exit of the loop"
+"""The name of the round of the branches that leave a loop; no iterations have such a name."""
 
 
 @record
@@ -161,6 +163,44 @@ class Tally:
             add_amounts,
             lambda first, second: max_plus.serial_map(add_amounts(first.finish, second.finish)),
         )
+
+    def defer_exit(self, otherwise: Tally, fixed: frozenset[str], facts: Facts) -> Tally:
+        """Move the upper bounds of a branch that leaves a loop to a round, which the loop adds once.
+
+        Bounds stay that are known not to exceed those of `otherwise`, the cost without the exit. The tally does not
+        change unless its bounds are expressions in the `fixed` symbols, and nothing runs in parallel.
+        """
+
+        def split_amount(name: str, amount: Amount) -> tuple[Amount, Amount]:
+            staying = otherwise.amount(name)
+            if isinstance(amount, UnknownAmount) or (
+                isinstance(staying, KnownAmount) and facts.nonnegative(staying.upper - amount.upper)
+            ):
+                return amount, ZERO_AMOUNT
+            # The lower bound stays, for the minimum of both branches.
+            return KnownAmount(amount.lower, ZERO), widen_to_zero(amount)
+
+        amounts = [self.amount(name) for name in self.names]
+        movable = all(isinstance(amount, KnownAmount) and amount.upper.names <= fixed for amount in amounts)
+        if not movable or self.rounds or not all(path.serial for path in self.paths.values()):
+            return self
+        parts = {name: split_amount(name, self.amount(name)) for name in self.names}
+        kept, once = (
+            Tally(
+                {name: parts[name][number] for name in self.sums},
+                {name: max_plus.serial_map(parts[name][number]) for name in self.paths},
+                declared=self.declared,
+            )
+            for number in (0, 1)
+        )
+        return replace(kept, rounds={EXIT: once}) if any(parts[name][1] is not ZERO_AMOUNT for name in parts) else self
+
+    def add_exit(self, facts: Facts, bound: Callable[[Amount], Amount] = lambda amount: amount) -> Tally:
+        """Return the tally with the cost of a branch that leaves the loop, mapped by `bound`, in place of its round."""
+        if EXIT not in self.rounds:
+            return self
+        rest = {name: once for name, once in self.rounds.items() if name != EXIT}
+        return replace(self, rounds=rest).then(self.rounds[EXIT].map_amounts(bound), facts)
 
     def resolve_rounds(self, bounds: Mapping[str, KnownAmount], together: KnownAmount | None, facts: Facts) -> Tally:
         """Return the cost with the iterations of some loops bounded, by their qualified names.

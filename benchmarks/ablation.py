@@ -54,16 +54,16 @@ def _nothing(*_: object) -> tuple[()]:
     return ()
 
 
-def _zero(*_: object) -> float:
-    return 0.0
+def _no_potential(*_: object) -> tuple[float, None]:
+    return 0.0, None
 
 
 def _unparted(_phases: object, _point: object, _least: int, most: int) -> int:
     return most
 
 
-BY_CLASS: Patch = (RetainClasses, "estimate_max_saving", _zero)
-BY_ROW: Patch = (RetainRows, "estimate_max_saving", _zero)
+BY_CLASS: Patch = (RetainClasses, "estimate_potential", _no_potential)
+BY_ROW: Patch = (RetainRows, "estimate_potential", _no_potential)
 PHASES: Patch = (SplitLoopBound, "at", _unparted)
 MECHANISMS: Mapping[str, tuple[Patch, ...]] = {
     "everything: all that is touched fits": ((derive, "derive_total_footprint", _none),),

@@ -192,7 +192,7 @@ def _choose_points(reports: Sequence[CostReport], at: Given | None) -> list[Poin
             costs.point_of_run({name: at[name] for name in at if name in costs.names.all}, option="--at")
             for costs in reports
         ]
-    needed = {name: None for costs in reports for name in costs.names.needed}
+    needed = dict.fromkeys(name for costs in reports for name in costs.names.needed)
     along_axes = set[str]().union(*map(_collect_names_along_axes, reports))
     free = [name for name in needed if name not in along_axes]
     # Blocks and panels often have to be smaller than what they divide.
@@ -201,8 +201,7 @@ def _choose_points(reports: Sequence[CostReport], at: Given | None) -> list[Poin
         points = [_propose_point(costs, base, {*along_axes, *chosen}) for costs in reports]
         if all(point is not None for point in points):
             return [point for point in points if point is not None]
-    names = sorted({name for costs in reports for name in costs.names.needed})
-    hint = "give " + ",".join(f"{name}=.." for name in names) + " by `--at`"
+    hint = "give " + ",".join(f"{name}=.." for name in sorted(needed)) + " by `--at`"
     raise error(rules.MISSING_SIZE, "no sizes were found that the header allows", hint=hint)
 
 

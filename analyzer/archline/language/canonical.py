@@ -284,15 +284,17 @@ def _replace_generated_names(items: Sequence[s.Item]) -> dict[str, str]:
     declared = [f"{item.name}(" for item in algorithms]
     declared += [parameter.name for item in algorithms for parameter in item.parameters]
     declared += [node.name for item in algorithms for node in s.find_nodes(item.body, s.Local)]
+    generated = [name for name in dict.fromkeys(declared) if not name.removesuffix("(").isidentifier()]
+    if not generated:
+        return {}
     used = {name for item in items for name in re.findall(r"\w+", "\n".join(_iterate_renamed_lines(item, {})))}
     names: dict[str, str] = {}
-    for name in dict.fromkeys(declared):
+    for name in generated:
         stem = name.removesuffix("(")
-        if not stem.isidentifier():
-            start = _replace_other_characters(stem)
-            new = next(new for number in count() if (new := f"{start}{number or ''}") not in used)
-            used.add(new)
-            names[name] = name.replace(stem, new)
+        start = _replace_other_characters(stem)
+        new = next(new for number in count() if (new := f"{start}{number or ''}") not in used)
+        used.add(new)
+        names[name] = name.replace(stem, new)
     return names
 
 

@@ -126,8 +126,7 @@ class ArchlineServer(LanguageServer):
             analysis = self.documents.find_analysis(uri)
             if analysis is not None:
                 self._publish_findings(analysis)
-                if self.worker.is_asked(analysis.path):
-                    self.worker.cancel_stale(analysis.path, set(analysis.keys.values()))
+                self.worker.cancel_stale(analysis.path, set(analysis.keys.values()))
                 if uri not in self._claims or self._claims[uri].done():
                     self._claims[uri] = asyncio.ensure_future(self._check_claims(uri))
         except Exception as problem:

@@ -76,10 +76,6 @@ class CostWorker:
         """Return the answer to a question if it is known."""
         return self._answers.get((subject, key))
 
-    def is_asked(self, path: str) -> bool:
-        """Whether a question about a file has no answer yet."""
-        return any(task.get_name() == path for task in self._tasks.values())
-
     def cancel_stale(self, path: str, keys: Collection[int]) -> None:
         """Cancel the questions about a file whose key is not among those of its present text."""
         for (_, key), task in self._tasks.items():

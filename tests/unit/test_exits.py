@@ -255,6 +255,45 @@ def upper_at(cost: Cost, n: int) -> Fraction | int:
     return evaluate(cost.upper, {"n": n})
 
 
+LEFT_WHILES = """
+def once(x: inout real[n]) -> int:
+    i = 0
+    while i < n:
+        if x[i] > 0.5:
+            x[0] += 1.0
+            x[0] *= 2.0
+            x[0] *= 3.0
+            return i
+        i += 1
+    return n
+
+def rows(x: inout real[n]) -> int:
+    for i in 0..n:
+        j = i
+        while j > 0:
+            if x[j] > 0.5:
+                x[0] += 1.0
+                x[0] *= 2.0
+                break
+            j -= 1
+    return n
+"""
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 9])
+def test_branches_that_leave_a_while_add_once_for_each_of_its_runs(n: int) -> None:
+    module = al.loads(LEFT_WHILES)
+    for name, most in (("once", n + 3), ("rows", n * (n - 1) // 2 + 2 * n)):
+        bound = module[name].cost().costs["flops"]
+        assert upper_at(bound, n) == most
+        for place in range(n + 1):
+            x = [0.0] * n
+            x[place:] = [1.0] * (n - place)
+            assert module[name].run(x=np.array(x)).counts.flops <= most
+    # A run that leaves at the last element makes all tests and what the branch does.
+    assert module["once"].run(x=np.array([0.0] * (n - 1) + [1.0])).counts.flops == n + 3
+
+
 def triangular_nest(source: Random, exits: bool) -> tuple[str, list[tuple[str, int]]]:
     """A nest of triangular loops, with exits or `pass` in their place, and its loops as headers and costs of exits."""
     text = "def f(g: real[n], s: inout real[1]):\n"
